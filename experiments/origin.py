@@ -20,10 +20,11 @@ import toledo
 
 ROOT = Path(__file__).resolve().parents[1]
 DIGITS = 12  # of a hash in hexadecimal
+SIGNIFICANCE = "toledo/metrics/significance"  # what is made of stored runs
 NO_RESULT = (  # modules and packages that cannot change a result
     "experiments/origin.py", "experiments/stored.py", "experiments/differences.py",
     "toledo/__init__.py", "toledo/cli", "toledo/reports", "toledo/view",
-    "toledo/errors.py", "toledo/progress.py", "toledo/metrics/significance", "toledo/metrics/evaluation.py",
+    "toledo/errors.py", "toledo/progress.py", SIGNIFICANCE, "toledo/metrics/evaluation.py",
     *(f"toledo/compiled/{name}.py" for name in (
         "cache", "compiler", "instructions", "kernels", "machine_instructions", "numba_internals", "stamps",
     )),
@@ -45,9 +46,11 @@ def code_hash(script: Path) -> str:
 def code_of(script: Path) -> dict[Path, ast.Module]:
     """The script and the modules that it can reach, parsed."""
     todo, found = [script.resolve()], dict[Path, ast.Module]()
+    measures = Path(SIGNIFICANCE).name == script.stem  # the experiment about the tests themselves
     while todo:
         path = todo.pop()
-        if path in found or path.relative_to(ROOT).as_posix().startswith(NO_RESULT):
+        own = path.relative_to(ROOT).as_posix()
+        if path in found or (own.startswith(NO_RESULT) and not (measures and own.startswith(SIGNIFICANCE))):
             continue
         found[path] = ast.parse(path.read_bytes())
         todo += {file for name in _names(found[path], path) if (file := _file_of(name, path.parent))}

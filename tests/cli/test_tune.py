@@ -203,7 +203,7 @@ def test_options_of_the_sampler_and_of_its_training(model: Path) -> None:
     assert [one["details"]["steps"] for one in history()["rounds"]] == [2.0, 4.0]
     for wrong, message in (
         ("two_step=true,steps=1", "at least two steps"),
-        ("annealing=false,cooling=0.5", "those of annealing"),
+        ("annealing=false,cooling=0.5", "need annealing=true"),
         ("cooling=2", "between 0 and 1"),
         ("sgd=mine", "sgd"),
         ("temperature=1", "no setting of objective"),

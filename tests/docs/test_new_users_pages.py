@@ -36,20 +36,6 @@ def test_outputs_of_an_llm(here: Path) -> None:
     run_page((DOCS / "llm.md").read_text(encoding="utf-8").split("\n## Rerank")[0])
 
 
-def test_the_tables_of_embeddings_are_what_was_measured() -> None:
-    section = (DOCS / "llm.md").read_text(encoding="utf-8").split("### What embeddings choose")[1].split("\n## ")[0]
-    results = DOCS.parent / "experiments" / "results"
-    shown = re.findall(r"^\| `?(.*?)(?:`.*?)? \| (.*\d.*) \|$", section, re.MULTILINE)
-    measured = {
-        tuple(line.split("\t"))
-        for file in results.glob("neural_mbr_*.tsv")
-        for line in file.read_text("utf-8").splitlines()
-    }
-    assert len(shown) >= 13
-    for name, numbers in shown:
-        assert (name, *(one.strip() for one in numbers.split("|"))) in measured, name
-
-
 def test_reranking_outputs_of_an_llm(here: Path) -> None:
     run_page((DOCS / "llm.md").read_text(encoding="utf-8").split("\n## Rerank")[1])
     assert Path("reranked.en").read_text().splitlines()[0] == "The cat sat on the mat ."

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from toledo.consensus.registry import rule_text
+from toledo.consensus.registry import make_rule
 from toledo.model import PhraseModel
 from toledo.results import TableResult, table
 from toledo.settings import Named
@@ -89,7 +89,7 @@ def model_info(model: PhraseModel, name: str, rule: Named[Any], scale: float | N
         tuple(_rows(model)),
         {one: model.weights[one] for one in model.feature_names},
         (len(model.source_vocabulary), len(model.target_vocabulary)),
-        rule_text(rule),
+        rule if isinstance(rule, str) else make_rule(rule).name,
         scale,
         f"{'raw' if model.preparation.raw else 'tokenized'} ({model.preparation.signature})",
         model.training,

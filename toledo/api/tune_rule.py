@@ -155,10 +155,11 @@ def tune_rule(
     def translated(candidates: Sequence[Candidate]) -> Iterator[Any]:
         return (statistics_of(judge, one, known, threads, write) for one in translations.of(candidates))
 
-    tuning = RuleTrial(judge, translated, numbers, every=sampled, settings=settings).tuning(rules, searched, groups)
-    labels = [_label(named) for named in rules]
-    best = rules[labels.index(tuning.best.rule)] if tuning.best.rule in labels else tuning.best.rule
-    return replace(tuning, model=model_or_lists.with_rule(best, tuning.best.scale))
+    trial = RuleTrial(judge, translated, numbers, every=sampled, settings=settings)
+    tuning = trial.tuning(rules, searched, groups)
+    best = next(rule for row, rule in trial.tried if row is tuning.best)
+    named = next((named for named, rule in zip(rules, searched, strict=True) if rule is best), best)
+    return replace(tuning, model=model_or_lists.with_rule(named, tuning.best.scale))
 
 
 @dataclass(frozen=True)
@@ -173,6 +174,7 @@ class RuleTrial:
     scales: Sequence[float]
     every: bool = False
     settings: bool = False
+    tried: list[tuple[RuleRow, Rule]] = field(default_factory=list)
 
     def tuning(self, named: Sequence[Named[Rule]], rules: Sequence[Rule], groups: Groups) -> RuleTuning:
         """Try all rules at all scales, and then their settings if these are to be tried."""
@@ -215,9 +217,11 @@ class RuleTrial:
 
     def _scored(self, tried: Sequence[tuple[str, Candidate]]) -> list[RuleRow]:
         totals = self.statistics([one for _, one in tried])
-        return [
+        rows = [
             RuleRow(label, one.scale, self.judge.score(sums)) for (label, one), sums in zip(tried, totals, strict=True)
         ]
+        self.tried.extend((row, one.rule) for row, (_, one) in zip(rows, tried, strict=True))
+        return rows
 
     def _scales_of(self, rule: Rule) -> Sequence[float]:
         return self.scales if self.every or rule.has_scale else [1.0]

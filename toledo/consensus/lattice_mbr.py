@@ -105,10 +105,10 @@ class LatticeMBR(Settings, Rule):
     name = "lattice-mbr"
     forest_scale = 3.0
     worth_trying: ClassVar[Mapping[str, Sequence[Any]]] = {
-        "precision": (0.5, 0.6, 0.7, 0.8, 0.9),
-        "ratio": (0.5, 0.6, 0.7, 0.8, 0.9),
-        "density": (10.0, 20.0, 100.0),
-        "map_weight": (0.03, 0.1, 0.3, 1.0, 3.0),
+        "precision": (0.5, 0.6, 0.7, 0.8, 0.85, 0.9),
+        "ratio": (0.5, 0.6, 0.72, 0.8, 0.9),
+        "density": (10.0, 20.0, 50.0, 100.0),
+        "map_weight": (0.0, 0.03, 0.1, 0.3, 1.0, 3.0),
     }
 
     def values(self, problem: TextProblem) -> NDArray[np.float64]:
@@ -126,7 +126,8 @@ class LatticeMBR(Settings, Rule):
             factors[0] * len(some) + sum(factors[len(one)] * chances.get(one, 0.0) for one in _ngrams(some, self.order))
             for some in texts
         ]
-        scores = 0.0 if problem.scores is None or not self.map_weight else self.map_weight * problem.scores
+        weight = self.map_weight * problem.scale
+        scores = 0.0 if problem.scores is None or not weight else weight * problem.scores
         return np.asarray(np.array(gains) + scores, np.float64)
 
     def decide(self, forest: Forest, scores: Scores) -> Decision:

@@ -47,7 +47,7 @@ class Rule:
     has_scale = True
     asks_for_pairs = False  # of texts, which a function compares: then `decide_together` asks for all segments at once
     forest_scale = 1.0  # rules that see all of a forest want a sharper distribution than those that see a list
-    worth_trying: ClassVar[Mapping[str, Sequence[Any]]] = {}  # other values of settings, for who wants to tune them
+    worth_trying: ClassVar[Mapping[str, Sequence[Any]]] = {}  # values of settings, for those who want to tune them
 
     @property
     def name(self) -> str:

@@ -66,9 +66,9 @@ class Variational(Settings, Rule):
     name = "variational"
     forest_scale = 3.0
     worth_trying: ClassVar[Mapping[str, Sequence[Any]]] = {
-        "order_weights": ((0.0, 1.0), (0.0, 0.0, 0.0, 1.0), (0.0, 1.0, 1.0, 1.0), (1.0, 1.0, 1.0, 1.0)),
+        "order_weights": ((0.0, 1.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0, 1.0), (0.0, 1.0, 1.0, 1.0), (1.0,) * 4),
         "length_weight": (-0.5, 0.0, 0.5),
-        "map_weight": (0.03, 0.1, 0.3, 1.0),
+        "map_weight": (0.0, 0.03, 0.1, 0.3, 1.0),
     }
 
     def __post_init__(self) -> None:
@@ -94,7 +94,7 @@ class Variational(Settings, Rule):
         numbers = ngram_numbers(texts.symbols, texts.offsets, expected.index, self.order)
         values = np.array([self._text_value(numbers[a:b], worth) for a, b in pairwise(texts.offsets.tolist())])
         if problem.scores is not None and self.map_weight:
-            values += self.map_weight * problem.scores
+            values += self.map_weight * problem.scale * problem.scores
         return values
 
     def _text_value(self, numbers: NDArray[np.int32], worth: Floats) -> float:

@@ -67,7 +67,7 @@ def read_system_scores(path: str | Path) -> dict[str, Floats]:
     if not lines:
         raise file_error(path, None, "the file is empty", NUMBER)
     first = lines[0].split("\t")
-    if len(first) == 2 and not _is_number(first[0]) and (_is_number(first[1]) or first[1].strip() == "None"):
+    if len(first) == 2 and (_is_number(first[1]) or first[1].strip() == "None"):  # no header: a system and its score
         return _by_lines(path, lines)
     if len(first) == 1 and _is_number(first[0]):
         return {ONLY: np.array([_number(path, line, text) for line, text in enumerate(lines, start=1)])}

@@ -61,16 +61,21 @@ def read_giza(
 
 def _directions(files: Sequence[str | Path], corpus: ParallelCorpus) -> Iterator[tuple[str | Path, bool]]:
     """Yield each file, and whether it gives each target word a source word."""
-    for path in files:
-        pair = next(_pairs(path), None)
-        if pair is None:
+    for place, path in enumerate(files):
+        forward = None
+        for pair in _pairs(path):
+            _require_place(path, pair, corpus)
+            source, target = _words(corpus, pair.place)
+            if (pair.others, pair.words) != (source, target) and (pair.words, pair.others) != (source, target):
+                message = f"sentence pair {pair.place + 1} is not that of the text"
+                raise file_error(path, pair.line, message, "give the tokenized text that GIZA++ has aligned")
+            forward = place == 0  # if all pairs are copies, both directions are the same
+            if source != target:
+                forward = pair.words == target
+                break
+        if forward is None:
             raise file_error(path, None, "the file is empty", _REMEDY)
-        _require_place(path, pair, corpus)
-        source, target = _words(corpus, pair.place)
-        if (pair.others, pair.words) != (source, target) and (pair.words, pair.others) != (source, target):
-            message = f"sentence pair {pair.place + 1} is not that of the text"
-            raise file_error(path, pair.line, message, "give the tokenized text that GIZA++ has aligned")
-        yield path, pair.words == target
+        yield path, forward
 
 
 def _read_direction(path: str | Path, corpus: ParallelCorpus, *, forward: bool) -> NDArray[np.int32]:

@@ -45,7 +45,12 @@ def read_matrices(path: str | Path) -> Iterator[NDArray[Any]]:
 
 
 def _archived(path: str | Path) -> Iterator[NDArray[Any]]:
-    with zipfile.ZipFile(path) as archive:
+    try:
+        archive = zipfile.ZipFile(path)
+    except zipfile.BadZipFile as error:
+        remedy = "write the file again with numpy.savez(file, *matrices)"
+        raise file_error(path, None, f"damaged: {error}", remedy) from None
+    with archive:
         names = archive.namelist()
         numbers = [re.fullmatch(r"arr_(\d+)\.npy", name) for name in names]
         if all(numbers):  # as savez names them, in whatever order they are stored
@@ -64,7 +69,7 @@ def _archived(path: str | Path) -> Iterator[NDArray[Any]]:
 
 
 def _check_header(path: str | Path, segment: int, stream: IO[bytes], size: int) -> None:
-    """Refuse what is not a matrix of numbers, or larger than the file says, before room is made for it."""
+    """Refuse what is not a matrix of numbers, or larger than the file says, before memory is allocated."""
     version = npy.read_magic(stream)
     read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
     if read_header is None:

@@ -83,6 +83,8 @@ def _kind(directory: Path) -> str:
         known = json.loads(configuration.read_text("utf-8")) if configuration.is_file() else {}
     except ValueError as error:
         raise InputError(f"not valid JSON: {error}", file=configuration, remedy=DOWNLOAD) from None
+    if not isinstance(known, dict):
+        raise InputError("not a table of settings", file=configuration, remedy=DOWNLOAD)
     if known.get("model_type") == "model2vec":
         return "model2vec"
     if (directory / "modules.json").is_file():

@@ -107,7 +107,7 @@ class Evaluation(TableResult):
         return "\n".join([*table([["", *self.headers()], ["", *self.cells()]]), self.footer, *signatures])
 
     def __repr__(self) -> str:
-        listed = ", ".join(f"{one.name}={one.score:.2f}" for one in self.scores.values())
+        listed = ", ".join(f"{one.name}={one.score:.{one.decimals}f}" for one in self.scores.values())
         return f"Evaluation({listed}, {self.num_segments} segments)"
 
     def rows_as_dicts(self) -> list[dict[str, Any]]:
@@ -268,11 +268,11 @@ class Comparison(TableResult):
         names, score = (test.system, test.baseline), self.systems[test.system][test.metric]
         counts = " + ".join(str(self.runs[name]) for name in names)
         boxes = [self.systems[name][test.metric].interval for name in names if self.runs[name] > 1]
-        spread = ", ".join(f"{box.half_width:.2f}" for box in boxes if box)
+        spread = ", ".join(f"{box.half_width:.{score.decimals}f}" for box in boxes if box)
         missed = (
             ""
             if test.detectable is None
-            else f"; {score.name} differences under {test.detectable:.1f} are mostly missed."
+            else f"; {score.name} differences under {test.detectable:.{score.decimals - 1}f} are mostly missed."
         )
         freedom = "" if test.degrees is None else f", {test.degrees:.1f} degrees of freedom"
         return f"{test.system!r}: {counts} runs ({score.name}: σ {spread}{freedom}){missed}"
@@ -369,7 +369,7 @@ def _evaluation(
     own, size = scores[system.name], len(system.runs[0])
     segments = {key: metric.scores(rows[system.name][key]) for key, metric in task.metrics.items()}
     without = [one.name for one in own.values() if one.interval is None]
-    footer = _describe(how, task.number, size, without if len(without) < len(own) else ["any score"])
+    footer = _describe(how, task.number, size, len(system.runs), without if len(without) < len(own) else ["any score"])
     return Evaluation(own, segments, _length_ratio(task, system), size, task.number, footer)
 
 
@@ -397,13 +397,17 @@ def _length_ratio(task: ScoringTask, system: SystemTexts) -> float | None:
     if task.references is None:
         return None
     said, meant = task.words.corpus_statistics(system.runs[0], task.references).sum(axis=0)[:2]
+    if not said and not getattr(system.runs[0], "has_texts", True):  # scores alone
+        return None
     return float(said / meant) if meant else 0.0
 
 
-def _describe(how: Resampling, number: int | None, segments: int, without: Sequence[str]) -> str:
+def _describe(how: Resampling, number: int | None, segments: int, runs: int, without: Sequence[str]) -> str:
     """Return what stands below scores; `without` are those that have no interval."""
     references = {None: "no references", 1: "1 reference", -1: "a varying number of references"}
     text = f"{segments} segment{'' if segments == 1 else 's'}, {references.get(number, f'{number} references')}"
+    if runs > 1:
+        return f"{text}; means of {runs} runs, ± is their σ"
     if how.level is None:
         return text
     unit = "segments" if how.units is None else "documents"
@@ -412,7 +416,8 @@ def _describe(how: Resampling, number: int | None, segments: int, without: Seque
     if "any score" in without:
         return f"{text}; {missing}"
     of = "" if how.units is None else f" of {how.counted_units(segments)}"
-    drawn = f"studentized bootstrap, {how.resamples} resamples{of}, seed {how.seed}"
+    name = {"jackknife": "jackknife", "sacrebleu": "sacreBLEU's bootstrap"}.get(how.test, "studentized bootstrap")
+    drawn = name if how.test == "jackknife" else f"{name}, {how.resamples} resamples{of}, seed {how.seed}"
     shown = f"{text}; ± is half of the {100 * how.level:g} % interval ({drawn})"
     return f"{shown}; {missing}" if without else shown
 

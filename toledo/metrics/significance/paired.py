@@ -30,7 +30,7 @@ Pair = tuple[int, int]  # places of a system and its baseline
 ROUNDING = 1e-9  # differences of chance that are smaller by no more than this share count as equal
 DIGITS = 9  # of 1 − level, since 1 − 0.95 is a little more than 0.05
 NO_EFFECT = 1e-13  # a smaller share of the score is a rounding error
-NO_SPREAD = 1e-10  # a standard error smaller than this share of another one is 0 with rounding errors
+NO_SPREAD = 1e-6  # a standard error smaller than this share of another one is only rounding error
 
 
 class Measured(NamedTuple):

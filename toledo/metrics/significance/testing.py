@@ -89,6 +89,10 @@ class Resampling:
         """The level of intervals of differences, which are always computed."""
         return 0.95 if self.level is None else self.level
 
+    def decisive_level(self, tests: int) -> float:
+        """Return the level of an interval that is sure to decide: for Holm's correction, that of the smallest p."""
+        return 1.0 - self.alpha / (tests if self.correction == "holm" else 1)
+
     @property
     def too_few_resamples(self) -> bool:
         """Whether the level of intervals is beyond what so many resamples can tell."""
@@ -109,7 +113,8 @@ class Test(Result):
     """A test of one system against a baseline with one metric; `test` is the one that was made.
 
     `units_needed` and `runs_needed` say how many segments (or documents), or runs of each system, would find a true
-    difference of this size in four of five cases: None if no usual number would.
+    difference of this size in four of five cases, all tests of the metric being corrected for: None if no usual number
+    would.
     """
 
     metric: str
@@ -165,7 +170,7 @@ def test_systems(
     p_values = [estimate.p for estimate, _ in found]
     corrected = holm(p_values) if how.correction == "holm" else p_values
     tests = [
-        _record((key, *pair), estimate, variances, p, how, units, [len(systems[name]) for name in pair])
+        _record((key, *pair), estimate, variances, p, how, units, [len(systems[name]) for name in pair], len(pairs))
         for pair, (estimate, variances), p in zip(pairs, found, corrected, strict=True)
     ]
     notes = [note for pair in pairs for note in _notes(metric, pair, systems, how)]
@@ -183,9 +188,10 @@ def _record(
     how: Resampling,
     units: int,
     runs: Sequence[int],
+    tests: int,
 ) -> Test:
-    """Return the record of a test, with the sizes that its difference would need."""
-    value, error, level = estimate.value, estimate.standard_error, how.shown_level
+    """Return the record of a test, with the sizes that its difference would need to be found among so many tests."""
+    value, error, level = estimate.value, estimate.standard_error, how.decisive_level(tests)
     several, known = max(runs) > 1, error > 0.0
     number = len(runs) / sum(1 / one for one in runs)  # of runs of each system that would vary as much
     return Test(

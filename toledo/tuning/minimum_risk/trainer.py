@@ -295,7 +295,7 @@ def make_trainer(objective: object) -> MinimumRisk:
     schedule = {own: given.pop(users) for users, own in COOLING_SETTINGS.items() if users in given}
     annealing = given.pop("annealing", bool(schedule))
     if not isinstance(annealing, bool) or (schedule and not annealing):
-        remedy = "write true or false" if not schedule else f"{', '.join(COOLING_SETTINGS)} are those of annealing"
+        remedy = "write true or false" if not schedule else f"{', '.join(COOLING_SETTINGS)} need annealing=true"
         raise InputError(f"annealing of objective {name!r} is {annealing!r}", remedy=remedy)
     values = converted(MinimumRisk, given, f"objective {name!r}")
     try:
