@@ -171,12 +171,13 @@ def _found(one: DocumentSet, name: str, seed: int) -> tuple[Weights, float | Non
 def _ranked(one: DocumentSet, how: DocumentPRO, weights: Weights) -> Weights:
     """By ranking; conditions that only learn otherwise share the states of a search."""
     for number in range(how.rounds):
-        key = repr((one.pair, how.decoding, how.record, how.steps, how.start, how.seed + number, dict(weights)))
+        search = how.decoding, how.bleu_weight, how.record, how.steps, how.start, how.seed + number
+        key = repr((one.pair, *search, dict(weights)))
         if key not in _STATES:
             task = DocumentTask(one.model, one.documents("tune"), threads=one.threads)
             results = search_states(how, task, weights, number)
             _STATES[key] = states_of(results, one.model.feature_names)
-        found = rank_states(how, _STATES[key], one.model.feature_names, weights)
+        found = rank_states(how, _STATES[key], one.model.feature_names, weights, number)
         logging.info("loss %.3f of %d pairs", found.loss, found.pairs)
         weights = found.weights
     return weights

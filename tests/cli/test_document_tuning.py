@@ -90,6 +90,8 @@ def test_words_need_a_model_that_has_them(files: Path) -> None:
         ["--pairs", "consecutive", "--no-positive"],
         ["--decoding", "bleu", "--record", "20"],
         ["--start", "beam", "--rounds", "2", "--no-positive"],
+        ["--decoding", "model+bleu", "--bleu-weight", "0.5", "--record", "20"],
+        ["--record", "10", "--max-states", "6", "--falling-share", "0.3", "--rounds", "2"],
     ],
 )
 def test_ranking(files: Path, variant: list[str]) -> None:

@@ -46,7 +46,7 @@ from toledo.text.preparation import TOKENIZED, Preparation
 from toledo.text.vocabulary import split_words
 from toledo.tuning.documents.tune import DocumentTask
 from toledo.tuning.documents.tune import tune_documents as tune_task
-from toledo.tuning.initial import Initial, with_frozen, with_sparse
+from toledo.tuning.initial import Initial, with_sparse
 from toledo.tuning.settings import DOCUMENT_OBJECTIVES, DocumentMethod, DocumentPRO
 from toledo.weights import Weights
 
@@ -241,8 +241,9 @@ def tune_documents(
 
     `objective` is corpus-expected-bleu, expected-bleu or pro, also with settings ("pro:pairs=consecutive"), or a
     `DocumentPRO` or `DocumentGradient`. With `dev` (sources, references, and document ids if there are any) the round
-    with the best BLEU of these documents is chosen. `document_models` have their initial weights. With `output` the
-    tuned model is saved there, and each round in its folder `run`.
+    with the best BLEU of these documents is chosen. `initial` weights are those of the model, "default" (Moses'),
+    "docent" (Docent's), "zero", a file, or `Weights`; `document_models` have theirs. With `output` the tuned model is
+    saved there, and each round in its folder `run`.
     """
     method = DOCUMENT_OBJECTIVES.make(objective, **({} if rounds is None else {"rounds": rounds}))
     if isinstance(method, DocumentPRO):
@@ -260,14 +261,12 @@ def tune_documents(
     if other := [one for one in models if not isinstance(one, DocumentModel)]:
         raise InputError(f"document model {other[0].name!r} cannot be tuned", remedy="use one that Toledo has")
     task = DocumentTask(loaded, documents, models, dev_documents, seed, threads)
-    weights = Initial(initial).weights(
+    weights = Initial(initial, frozen).weights(
         loaded.feature_names,
         loaded.weights,
         lambda some: replace(some, values_by_name={**added, **some}),
         loaded.sparse.names if loaded.sparse else (),
     )
-    if frozen is not None:
-        weights = with_frozen(weights, frozen)
     start = task.start(method, weights, [*added])
     checkpoint = None
     if folder is not None:

@@ -272,9 +272,9 @@ def tune(  # one argument for each option
     objective: Annotated[
         str, Parameter(help="corpus-expected-bleu, expected-bleu (of each document), or pro (ranking of states).")
     ] = "corpus-expected-bleu",
-    initial: Annotated[str, Parameter(help="Weights to start from: model, default, zero, or a weights file.")] = (
-        "model"
-    ),
+    initial: Annotated[
+        str, Parameter(help="Weights to start from: model, default, docent, zero, or a weights file.")
+    ] = ("model"),
     frozen: Annotated[
         tuple[str, ...] | None, repeated("Weight to keep fixed; '' for none. [default: those frozen initially]")
     ] = None,

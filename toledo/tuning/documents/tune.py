@@ -191,12 +191,21 @@ def rank_documents(
 ) -> RankingRound:
     """Search with some weights and fit others to the recorded states; `number` counts rounds from 0."""
     names = (*task.model.feature_names, *(one.name for one in task.models))
-    return rank_states(pro, states_of(search_states(pro, task, weights, number, progress), names), names, weights)
+    states = states_of(search_states(pro, task, weights, number, progress), names)
+    return rank_states(pro, states, names, weights, number)
 
 
-def rank_states(pro: DocumentPRO, states: RecordedStates, names: Sequence[str], weights: Weights) -> RankingRound:
-    """Fit weights to states; frozen weights stay as they were."""
+def rank_states(
+    pro: DocumentPRO, states: RecordedStates, names: Sequence[str], weights: Weights, number: int = 0
+) -> RankingRound:
+    """Fit weights to states, which a search with `weights` has recorded; frozen weights stay as they were."""
+    seed = pro.seed + number
+    if pro.max_states is not None:
+        states = states_by_change(states, pro.max_states, seed)
     pairs = state_pairs(states, pro.pairs)
+    if pro.falling_share:
+        falling = is_falling(pairs, states.features @ weights.array(names))
+        pairs = with_share(pairs, falling, pro.falling_share, seed)
     if not pairs.better.size:
         log.warning("PRO: no two states of a document differ in BLEU: the weights stay as they are")
         return RankingRound(weights, states.gains.size, 0, 0.0)
@@ -213,11 +222,11 @@ def rank_states(pro: DocumentPRO, states: RecordedStates, names: Sequence[str], 
 def search_states(
     pro: DocumentPRO, task: DocumentTask, weights: Weights, number: int = 0, progress: Progress = silent
 ) -> list[DocumentResult]:
-    """Search with records: by weights, or for BLEU alone."""
+    """Search with records: by weights, for BLEU alone, or by weights and BLEU."""
     settings = DocumentSettings(
         HillClimbing(), steps=pro.steps, start=pro.start, seed=pro.seed + number, record=pro.record
     )
-    scorer = Weights({**weights, BLEUModel.name: 0.0})
+    scorer = Weights({**weights, BLEUModel.name: pro.bleu_weight if pro.decoding == "model+bleu" else 0.0})
     if pro.decoding == "bleu":
         settings, scorer = bleu_settings(settings), bleu_weights(scorer)
     search = DocumentSearch(task.model.with_weights(weights), settings, (*task.models, BLEUModel()), scorer)
@@ -238,6 +247,46 @@ def states_of(results: Sequence[DocumentResult], names: Sequence[str]) -> Record
         sizes.append(len(records))
     offsets = offsets_of(sizes)
     return RecordedStates(offsets, np.array(rows).reshape(len(rows), len(names)), np.array(gains))
+
+
+def states_by_change(states: RecordedStates, most: int, seed: int) -> RecordedStates:
+    """Return the first state of each document and others, `most` at most, that differ much in BLEU from the one before.
+
+    They are drawn without replacement, with probabilities proportional to these differences, as those with the first
+    arrivals at such rates (Efraimidis and Spirakis 2006). Where BLEU changes too seldom, other states fill up.
+    """
+    kept, sizes = [], []
+    for number, (begin, end) in enumerate(zip(states.offsets[:-1].tolist(), states.offsets[1:].tolist(), strict=True)):
+        rates = np.abs(np.diff(states.gains[begin:end]))
+        waits = np.random.default_rng([seed, number]).exponential(size=rates.size)
+        arrivals = np.divide(waits, rates, out=np.full(rates.size, np.inf), where=rates > 0.0)
+        chosen = np.lexsort((waits, arrivals))[: most - 1]
+        own = np.arange(begin, end)[np.sort(np.append(chosen + 1, 0))] if end > begin else np.empty(0, np.int64)
+        kept.append(own)
+        sizes.append(own.size)
+    rows = np.concatenate(kept)
+    return RecordedStates(offsets_of(sizes), states.features[rows], states.gains[rows])
+
+
+def is_falling(pairs: Pairs, scores: Floats) -> NDArray[np.bool_]:
+    """Return for each pair whether the later state has the lower BLEU, but the higher score."""
+    found: NDArray[np.bool_] = (pairs.worse > pairs.better) & (scores[pairs.worse] > scores[pairs.better])
+    return found
+
+
+def with_share(pairs: Pairs, some: NDArray[np.bool_], share: float, seed: int) -> Pairs:
+    """Repeat some of the pairs, all of them equally often or once more, until they are this share of all pairs."""
+    places, size = np.flatnonzero(some), some.size
+    missing = math.ceil((share * size - places.size) / (1.0 - share) - 1e-6)  # rounding adds no pair
+    if missing <= 0:
+        return pairs
+    if not places.size:
+        log.warning("PRO: there is no pair whose BLEU falls while the model score rises")
+        return pairs
+    times, rest = divmod(missing, places.size)
+    drawn = np.sort(np.random.default_rng(seed).choice(places, rest, replace=False))
+    rows = np.concatenate([np.arange(size), np.tile(places, times), drawn])
+    return Pairs(pairs.better[rows], pairs.worse[rows], pairs.differences[rows])
 
 
 def state_pairs(states: RecordedStates, which: Which) -> Pairs:
