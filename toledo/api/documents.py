@@ -41,7 +41,7 @@ from toledo.search.document.translation import (
 )
 from toledo.search.itg import ITG_FEATURES
 from toledo.settings import Named, unknown_name
-from toledo.text.corpus import Document, Segment, documents_of
+from toledo.text.corpus import Document, Segment, cut_documents, documents_of
 from toledo.text.preparation import TOKENIZED, Preparation
 from toledo.text.vocabulary import split_words
 from toledo.tuning.documents.tune import DocumentTask
@@ -221,6 +221,7 @@ def tune_documents(
     references: ReferenceTexts,
     *,
     document_ids: Texts | None = None,
+    document_size: int | None = None,
     document_models: DocumentModels = NO_MODELS,
     semantic_space: Space | None = None,
     objective: Named[DocumentMethod] = "corpus-expected-bleu",
@@ -240,7 +241,8 @@ def tune_documents(
     """Tune the weights of a model and of document models, for the best BLEU of a document search.
 
     `objective` is corpus-expected-bleu, expected-bleu or pro, also with settings ("pro:pairs=consecutive"), or a
-    `DocumentPRO` or `DocumentGradient`. With `dev` (sources, references, and document ids if there are any) the round
+    `DocumentPRO` or `DocumentGradient`. `document_size` cuts each document to tune on into pieces of so many segments.
+    With `dev` (sources, references, and document ids if there are any) the round
     with the best BLEU of these documents is chosen. `initial` weights are those of the model, "default" (Moses'),
     "docent" (Docent's), "zero", a file, or `Weights`; `document_models` have theirs. With `output` the tuned model is
     saved there, and each round in its folder `run`.
@@ -248,10 +250,14 @@ def tune_documents(
     method = DOCUMENT_OBJECTIVES.make(objective, **({} if rounds is None else {"rounds": rounds}))
     if isinstance(method, DocumentPRO):
         method = replace(method, seed=seed)
+    if document_size is not None and document_size < 1:
+        raise InputError(f"document_size is {document_size}", argument="document_size", remedy="give 1 or more")
     folder = begin_run(output, resume, model)
     loaded = with_sparse(as_model(model), features, max_features)
     prepared = TOKENIZED if tokenized else loaded.preparation
     documents = _referenced_documents((sources, references, document_ids), prepared)
+    if document_size is not None:
+        documents = cut_documents(documents, document_size)
     dev_documents = None if dev is None else _referenced_documents(dev, prepared)
     models, added = _document_models(loaded, document_models, semantic_space)
     if BLEUModel.name in added:

@@ -107,7 +107,7 @@ class TuneSettings(Settings):
 
 Which = Literal["consecutive", "all"]
 Decoding = Literal["model", "bleu", "model+bleu"]
-BLEU_WEIGHT = 10.0  # a word that matches adds some tenths of a point in 500 words: as much as the model says, 1 or 2
+BLEU_WEIGHT = 10.0  # in 500 words one that matches adds 0.1 points or more: with this, about as much as the model says
 Positive = Annotated[float, Meta(gt=0, le=1e300)]
 NotNegative = Annotated[float, Meta(ge=0, le=1e300)]
 
@@ -120,7 +120,8 @@ class DocumentPRO(Settings):
         Which, Meta(description="Compare each recorded state with the next (consecutive) or with all later states.")
     ] = "all"
     decoding: Annotated[
-        Decoding, Meta(description="Record states of a search for the model score, for BLEU, or for the sum of both.")
+        Decoding,
+        Meta(description="Record states of a search for the model score, for BLEU, or for their weighted sum."),
     ] = "model"
     positive: Annotated[bool, Meta(description="Set negative weights to 0, except for penalties.")] = True
     record: Annotated[
@@ -132,11 +133,18 @@ class DocumentPRO(Settings):
     )
     max_states: Annotated[
         Annotated[int, Meta(ge=2)] | None,
-        Meta(description="Use the first and so many states of each document in all, drawn by how much BLEU changes."),
+        Meta(
+            description="Number of recorded states of each document to use: the first, and others drawn in proportion "
+            "to the change of BLEU since the state before. [default: all]"
+        ),
     ] = None
     falling_share: Annotated[
         float,
-        Meta(ge=0, le=0.9, description="Repeat pairs whose BLEU falls while the model score rises up to this share."),
+        Meta(
+            ge=0,
+            le=0.9,
+            description="Smallest share of pairs in which BLEU falls while the model score rises; they are repeated.",
+        ),
     ] = 0.0
     rounds: Annotated[int, Meta(ge=1, description="Number of rounds.")] = 1
     steps: Annotated[int, Meta(ge=1, description="Number of search steps for each document.")] = 100_000
