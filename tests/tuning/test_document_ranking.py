@@ -1,7 +1,7 @@
 """PRO on recorded states: pairs by definition, what the classifier learns, and each variant of the thesis."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from itertools import permutations
 
@@ -19,15 +19,15 @@ from toledo.search.document.state import DocumentResult
 from toledo.tuning.documents.tune import (
     DocumentTask,
     RecordedStates,
+    falling_pairs,
     fit_states,
-    is_falling,
     rank_documents,
     rank_states,
     search_states,
     state_pairs,
     states_by_change,
     states_of,
-    with_share,
+    with_falling,
 )
 from toledo.tuning.initial import Initial
 from toledo.tuning.settings import DocumentPRO
@@ -198,74 +198,96 @@ def slow_states_by_change(states: RecordedStates, most: int, seed: int) -> list[
 def test_states_are_drawn_as_by_the_slow_twin() -> None:
     random = np.random.default_rng(3)
     gains = random.integers(0, 4, 60).astype(np.float64)  # BLEU often stays the same
-    features = np.arange(60.0)[:, None]
-    states = RecordedStates(np.array([0, 20, 20, 21, 26, 60]), features, gains)
+    states = RecordedStates(np.array([0, 20, 20, 21, 26, 60]), np.zeros((60, 1)), gains)
     for most, seed in [(2, 1), (5, 1), (5, 2), (16, 7), (100, 7)]:
         found = states_by_change(states, most, seed)
-        expected = slow_states_by_change(states, most, seed)
-        assert found.features[:, 0].tolist() == expected
-        assert found.gains.tolist() == gains[expected].tolist()
-        assert np.diff(found.offsets).tolist() == [min(most, size) for size in (20, 0, 1, 5, 34)]
-    assert [slow_states_by_change(states, 5, 1)] != [slow_states_by_change(states, 5, 2)]
+        assert found.tolist() == slow_states_by_change(states, most, seed)
+        sizes = np.diff(np.searchsorted(found, states.offsets))
+        assert sizes.tolist() == [min(most, size) for size in (20, 0, 1, 5, 34)]
+    assert states_by_change(states, 5, 1).tolist() != states_by_change(states, 5, 2).tolist()
 
 
 def test_states_are_drawn_in_proportion_to_the_change_of_bleu() -> None:
     gains = np.array([0.0, 1.0, 1.0, 6.0, 4.0, 7.0])
-    changes, expected = {1: 1.0, 3: 5.0, 4: 2.0, 5: 3.0}, Counter[tuple[int, ...]]()
+    changes, expected = {1: 1.0, 3: 5.0, 4: 2.0, 5: 3.0}, defaultdict[tuple[int, ...], float](float)
     for first, second in permutations(changes, 2):  # one after the other, without replacement
-        chance = changes[first] / 11.0 * changes[second] / (11.0 - changes[first])
-        expected[0, *sorted((first, second))] += chance  # type: ignore[assignment, misc]
-    states, runs = RecordedStates(np.array([0, 6]), np.arange(6.0)[:, None], gains), 4000
-    drawn = (states_by_change(states, 3, seed).features[:, 0] for seed in range(runs))
-    found = Counter(tuple(one.astype(int).tolist()) for one in drawn)
+        expected[0, *sorted((first, second))] += changes[first] / 11.0 * changes[second] / (11.0 - changes[first])
+    states, runs = RecordedStates(np.array([0, 6]), np.zeros((6, 1)), gains), 4000
+    found = Counter(tuple(states_by_change(states, 3, seed).tolist()) for seed in range(runs))
     assert set(found) == set(expected)
     for one, chance in expected.items():
         assert found[one] / runs == pytest.approx(chance, abs=4.0 * math.sqrt(chance * (1.0 - chance) / runs))
 
 
-def test_falling_pairs_get_their_share() -> None:
+Row = tuple[int, int, float]
+
+
+def rows_of(pairs: Pairs) -> list[Row]:
+    return list(zip(*(column.tolist() for column in pairs), strict=True))
+
+
+def slow_falling(rows: list[Row], scores: np.ndarray) -> list[Row]:
+    return [row for row in rows if row[1] > row[0] and scores[row[1]] > scores[row[0]]]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 0.5, 0.9])
+@pytest.mark.parametrize("drawn", [None, 5, 8])
+def test_falling_pairs_get_their_share(drawn, share) -> None:
     random = np.random.default_rng(5)
-    gains, scores = random.normal(size=30), random.normal(size=30)
-    pairs = state_pairs(RecordedStates(np.array([0, 10, 30]), scores[:, None], gains), "all")
-    rows = list(zip(pairs.better.tolist(), pairs.worse.tolist(), pairs.differences.tolist(), strict=True))
-    falling = [later > earlier and scores[later] > scores[earlier] for earlier, later, _ in rows]
-    assert is_falling(pairs, scores).tolist() == falling
-    assert 0 < sum(falling) < 0.3 * len(rows)
-    fell = Counter(row for row, one in zip(rows, falling, strict=True) if one)
-    for share in (0.1, 0.3, 0.5, 0.9):
-        result = with_share(pairs, np.array(falling), share, 1)
-        found = list(zip(*(column.tolist() for column in result), strict=True))
-        size = len(rows)  # the slow twin: one more until there are enough
-        while (sum(falling) + size - len(rows)) < share * size:
-            size += 1
-        assert len(found) == size
-        assert found[: len(rows)] == rows
-        times = Counter(found[len(rows) :])
-        assert set(times) <= set(fell)
-        assert max(times[row] for row in fell) - min(times[row] for row in fell) <= 1
-    half = with_share(pairs, np.array(falling), 0.3, 1)
-    assert all(np.array_equal(a, b) for a, b in zip(half, with_share(pairs, np.array(falling), 0.3, 1), strict=True))
-    assert not np.array_equal(half.better, with_share(pairs, np.array(falling), 0.3, 2).better)
+    gains, scores = random.normal(size=50), random.normal(size=50)
+    states = RecordedStates(np.array([0, 20, 50]), scores[:, None], gains)
+    pairs = state_pairs(states, "all", None if drawn is None else states_by_change(states, drawn, 1))
+    others = state_pairs(states, "consecutive")
+    known, fell = slow_falling(rows_of(pairs), scores), slow_falling(rows_of(others), scores)
+    assert rows_of(falling_pairs(pairs, scores)) == known
+    new = set(fell) - set(known)
+    assert bool(new) == (drawn is not None)
+    before, found = rows_of(pairs), rows_of(with_falling(pairs, others, scores, share, 1))
+    size = len(before)  # one more until there are enough
+    while len(known) + size - len(before) < share * size - 1e-6:
+        size += 1
+    assert len(found) == size
+    assert found[: len(before)] == before
+    times = Counter(found[len(before) :])
+    assert set(times) <= {*known, *new}
+    again = [times[row] - (row in new) for row in {*known, *new}]
+    if sum(times.values()) <= len(new):
+        assert set(times) <= new
+        assert max(times.values(), default=1) == 1
+    else:
+        assert max(again) - min(again) <= 1
+    assert found == rows_of(with_falling(pairs, others, scores, share, 1))
+
+
+def test_pairs_of_some_states_are_those_of_a_smaller_recording() -> None:
+    gains = np.random.default_rng(6).integers(0, 5, 30).astype(np.float64)
+    rows = np.array([0, 3, 4, 9, 12, 13, 20, 29])
+    some = RecordedStates(np.array([0, 4, 4, 8]), np.zeros((8, 1)), gains[rows])
+    for which in ("consecutive", "all"):
+        found = state_pairs(RecordedStates(np.array([0, 10, 12, 30]), np.zeros((30, 1)), gains), which, rows)
+        expected = state_pairs(some, which)
+        assert found.better.tolist() == rows[expected.better].tolist()
+        assert found.worse.tolist() == rows[expected.worse].tolist()
+        assert found.differences.tolist() == expected.differences.tolist()
 
 
 def test_no_falling_pair_is_made_up(caplog) -> None:
     pairs = Pairs(np.array([1]), np.array([0]), np.array([1.0]))
-    assert with_share(pairs, np.array([False]), 0.5, 1) is pairs
+    assert with_falling(pairs, pairs, np.array([0.0, 1.0]), 0.5, 1) is pairs
     assert "no pair whose BLEU falls" in caplog.text
 
 
-def test_ranking_uses_the_drawn_states_and_the_repeated_pairs() -> None:
+def test_ranking_uses_the_drawn_states_and_the_falling_pairs() -> None:
     random = np.random.default_rng(2)
     features = random.normal(size=(40, 2)).astype(np.float32).astype(np.float64)
     states = RecordedStates(np.array([0, 20, 40]), features, random.normal(size=40))
     names, weights = ["p", "q"], Weights({"p": 0.5, "q": -0.25})
     pro = DocumentPRO("all", positive=False, max_states=8, falling_share=0.4, seed=4)
     found = rank_states(pro, states, names, weights, number=3)
-    kept = states_by_change(states, 8, 7)
-    pairs = state_pairs(kept, "all")
-    again = with_share(pairs, is_falling(pairs, kept.features @ [0.5, -0.25]), 0.4, 7)
-    fitted, _ = fit_states(kept, again, names, weights, pro.l2)
-    assert (found.states, found.pairs) == (16, again.better.size)
+    pairs = state_pairs(states, "all", states_by_change(states, 8, 7))
+    more = with_falling(pairs, state_pairs(states, "consecutive"), features @ [0.5, -0.25], 0.4, 7)
+    fitted, _ = fit_states(states, more, names, weights, pro.l2)
+    assert (found.states, found.pairs) == (16, more.better.size)
     assert found.pairs > pairs.better.size
     assert found.weights.array(names) == pytest.approx(fitted)
     plain = rank_states(replace(pro, max_states=None, falling_share=0.0), states, names, weights, number=3)

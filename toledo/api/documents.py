@@ -242,10 +242,10 @@ def tune_documents(
 
     `objective` is corpus-expected-bleu, expected-bleu or pro, also with settings ("pro:pairs=consecutive"), or a
     `DocumentPRO` or `DocumentGradient`. `document_size` cuts each document to tune on into pieces of so many segments.
-    With `dev` (sources, references, and document ids if there are any) the round
-    with the best BLEU of these documents is chosen. `initial` weights are those of the model, "default" (Moses'),
-    "docent" (Docent's), "zero", a file, or `Weights`; `document_models` have theirs. With `output` the tuned model is
-    saved there, and each round in its folder `run`.
+    With `dev` (sources, references, and document ids if there are any) the round with the best BLEU of these documents
+    is chosen. `initial` weights are those of the "model", "default" (Moses'), "docent" (Docent's defaults), "zero", a
+    file, or `Weights`; `document_models` have their own. With `output` the tuned model is saved there, and each round
+    in its folder `run`.
     """
     method = DOCUMENT_OBJECTIVES.make(objective, **({} if rounds is None else {"rounds": rounds}))
     if isinstance(method, DocumentPRO):

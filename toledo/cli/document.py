@@ -281,7 +281,7 @@ def tune(  # one argument for each option
     ] = "corpus-expected-bleu",
     initial: Annotated[
         str, Parameter(help="Weights to start from: model, default, docent, zero, or a weights file.")
-    ] = ("model"),
+    ] = "model",
     frozen: Annotated[
         tuple[str, ...] | None, repeated("Weight to keep fixed; '' for none. [default: those frozen initially]")
     ] = None,

@@ -143,7 +143,8 @@ class DocumentPRO(Settings):
         Meta(
             ge=0,
             le=0.9,
-            description="Smallest share of pairs in which BLEU falls while the model score rises; they are repeated.",
+            description="Smallest share of pairs in which BLEU falls while the model score rises: more of them are "
+            "added, or they are repeated.",
         ),
     ] = 0.0
     rounds: Annotated[int, Meta(ge=1, description="Number of rounds.")] = 1
