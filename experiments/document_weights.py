@@ -124,7 +124,7 @@ CONDITIONS: dict[str, How | None] = {
     "PRO, all pairs, positive, 3 rounds": DocumentPRO("all", rounds=3),
     "PRO, all pairs, positive, model and BLEU": DocumentPRO("all", "model+bleu"),
     "PRO, all pairs, positive, largest changes": DocumentPRO("all", record=500, max_states=11),  # as many as usual
-    "PRO, all pairs, positive, falling": DocumentPRO("all", falling_share=0.3),
+    "PRO, all pairs, positive, falling": DocumentPRO("all", record=500, max_states=11, falling_share=0.3),
     "expected BLEU": Expected(replace(DOCUMENT_RISK, steps=8)),
     "expected BLEU, words": Expected(FINER, words=WORDS, after="expected BLEU"),
     "MERT, then words": Pooled(WORDS, "MERT", l2=5e-4),

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 MOST_NAMED = 10
 # Smith (2015), Table 4.2, otherwise agrees with Moses: 100 for an unknown word that counts −1 is 1 for one that counts
-# −100, and the last of the five scores of a table is the phrase penalty.
+# −100, and the last of the five scores of a table is taken for the phrase penalty.
 DOCENT_DEFAULTS = {"distortion": 0.6}
 
 
