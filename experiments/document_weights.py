@@ -122,6 +122,9 @@ CONDITIONS: dict[str, How | None] = {
     "PRO, all pairs, positive, linear": DocumentPRO("all", record=10_000),
     "PRO, all pairs, positive, beam start": DocumentPRO("all", start="beam"),
     "PRO, all pairs, positive, 3 rounds": DocumentPRO("all", rounds=3),
+    "PRO, all pairs, positive, model and BLEU": DocumentPRO("all", "model+bleu"),
+    "PRO, all pairs, positive, largest changes": DocumentPRO("all", record=500, max_states=11),  # as many as usual
+    "PRO, all pairs, positive, falling": DocumentPRO("all", record=500, max_states=11, falling_share=0.3),
     "expected BLEU": Expected(replace(DOCUMENT_RISK, steps=8)),
     "expected BLEU, words": Expected(FINER, words=WORDS, after="expected BLEU"),
     "MERT, then words": Pooled(WORDS, "MERT", l2=5e-4),
@@ -171,12 +174,13 @@ def _found(one: DocumentSet, name: str, seed: int) -> tuple[Weights, float | Non
 def _ranked(one: DocumentSet, how: DocumentPRO, weights: Weights) -> Weights:
     """By ranking; conditions that only learn otherwise share the states of a search."""
     for number in range(how.rounds):
-        key = repr((one.pair, how.decoding, how.record, how.steps, how.start, how.seed + number, dict(weights)))
+        search = how.decoding, how.bleu_weight, how.record, how.steps, how.start, how.seed + number
+        key = repr((one.pair, *search, dict(weights)))
         if key not in _STATES:
             task = DocumentTask(one.model, one.documents("tune"), threads=one.threads)
             results = search_states(how, task, weights, number)
             _STATES[key] = states_of(results, one.model.feature_names)
-        found = rank_states(how, _STATES[key], one.model.feature_names, weights)
+        found = rank_states(how, _STATES[key], one.model.feature_names, weights, number)
         logging.info("loss %.3f of %d pairs", found.loss, found.pairs)
         weights = found.weights
     return weights

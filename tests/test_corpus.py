@@ -7,6 +7,9 @@ import pytest
 
 from toledo.errors import InputError
 from toledo.text.corpus import (
+    Document,
+    Segment,
+    cut_documents,
     documents_of,
     read_line_pairs,
     read_parallel,
@@ -80,6 +83,15 @@ def test_segments_with_references_and_documents(tmp_path: Path) -> None:
     assert segments[1].references == (("B",), ())
     documents = documents_of(segments)
     assert [(document.identifier, len(document.segments)) for document in documents] == [("x", 2), ("y", 1)]
+
+
+def test_documents_are_cut_into_pieces() -> None:
+    segments = [Segment(number, (str(number),)) for number in range(7)]
+    pieces = cut_documents(
+        [Document("x", tuple(segments[:5])), Document("y", ()), Document("z", tuple(segments[5:]))], 2
+    )
+    found = [(one.identifier, [part.index for part in one.segments]) for one in pieces]
+    assert found == [("x:1", [0, 1]), ("x:2", [2, 3]), ("x:3", [4]), ("z:1", [5, 6])]
 
 
 def test_offsets_are_checked() -> None:

@@ -154,6 +154,8 @@ def test_objectives_by_name() -> None:
     )
     assert found.weights == again.weights
     assert isinstance(found.weights, Weights)
+    both = tune_documents(MODEL, TEXTS, REFERENCES, objective="pro:steps=300,decoding=model+bleu,max_states=3", seed=3)
+    assert both.rounds[1].weights != found.rounds[1].weights
     with pytest.raises(UnknownNameError, match="did you mean 'pro'"):
         tune_documents(MODEL, TEXTS, REFERENCES, objective="pror")
     with pytest.raises(UnknownNameError, match="batch"):

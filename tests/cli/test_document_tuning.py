@@ -4,6 +4,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,6 +33,10 @@ def tune(files: Path, *options: object, output: str = "tuned", code: int = 0) ->
     text = ("--source", files / "tune.de", "--document-ids", files / "tune.docids", "-r", files / "tune.en")
     given = ("document", "tune", files / "model", *text, "-o", files / output, *options)
     return " ".join(fail(*given, code=code).split()) if code else succeed(*given)
+
+
+def history_of(model: Path) -> Any:
+    return json.loads((model / "run" / "seed-1" / "history.json").read_text())
 
 
 def weights_of(model: Path) -> Weights:
@@ -90,6 +95,8 @@ def test_words_need_a_model_that_has_them(files: Path) -> None:
         ["--pairs", "consecutive", "--no-positive"],
         ["--decoding", "bleu", "--record", "20"],
         ["--start", "beam", "--rounds", "2", "--no-positive"],
+        ["--decoding", "model+bleu", "--bleu-weight", "0.5", "--record", "20"],
+        ["--record", "10", "--max-states", "6", "--falling-share", "0.3", "--rounds", "2"],
     ],
 )
 def test_ranking(files: Path, variant: list[str]) -> None:
@@ -98,6 +105,46 @@ def test_ranking(files: Path, variant: list[str]) -> None:
     assert "document pro, seed 1" in first
     tune(files, *given, output="again")
     assert weights_of(files / "tuned") == weights_of(files / "again")
+
+
+def test_a_ranking_continues_with_the_same_draws(files: Path) -> None:
+    drawn = ("--decoding", "model+bleu", "--record", 10, "--max-states", 6, "--falling-share", 0.3, "--no-positive")
+    given = ("--objective", "pro", "--steps", 300, "--rounds", 3, "--threads", 1, "--quiet", *drawn)
+    tune(files, *given)
+    whole, path = history_of(files / "tuned"), files / "tuned" / "run" / "seed-1" / "history.json"
+    assert len({json.dumps(one["weights"]) for one in whole["rounds"]}) == 3
+    path.write_text(json.dumps({**whole, "rounds": whole["rounds"][:1], "stopped": ""}))
+    assert "objective: bleu weight was 10.0, is 3.0" in tune(files, *given, "--bleu-weight", 3, "--resume", code=3)
+    tune(files, *given, "--resume")
+    again = history_of(files / "tuned")
+    assert [one["weights"] for one in again["rounds"]] == [one["weights"] for one in whole["rounds"]]
+
+
+def test_initial_weights_of_docent(files: Path) -> None:
+    tune(files, "--objective", "pro", "--steps", 10, "--quiet", "--initial", "docent")
+    found = history_of(files / "tuned")["start"]["weights"]
+    expected = {name: 0.2 for name in found if name.startswith(("phrase.", "lexicon."))}
+    assert found == {**expected, "lm": 0.5, "distortion": 0.6, "word.penalty": -1.0, "oov": 1.0}
+
+
+def test_zero_leaves_the_weights_that_are_frozen(files: Path) -> None:
+    given = ("--objective", "pro", "--steps", 10, "--quiet", "--initial", "zero", "--frozen", "lm")
+    tune(files, *given)
+    found = history_of(files / "tuned")["start"]["weights"]
+    assert {name for name, value in found.items() if value} == {"lm"}
+
+
+def test_documents_are_cut_into_pieces(files: Path) -> None:
+    given = ("--objective", "pro", "--steps", 300, "--no-positive", "--threads", 1, "--quiet")
+    tune(files, *given, "--document-size", 1, output="cut")
+    assert "document ids changed" in tune(files, *given, "--rounds", 2, "--resume", output="cut", code=3)
+    (files / "tune.docids").write_text("p\nq\nr\ns\n")
+    tune(files, *given, output="named")
+    cut, named = history_of(files / "cut")["rounds"][0], history_of(files / "named")["rounds"][0]
+    assert (cut["weights"], cut["details"]) == (named["weights"], named["details"])
+    tune(files, *given, "--document-size", 2, output="pieces")  # none is longer
+    assert history_of(files / "pieces")["rounds"][0]["weights"] == cut["weights"]
+    assert "document_size is 0" in tune(files, "--document-size", 0, *QUICK, output="none", code=2)
 
 
 def test_dev_documents_choose_the_round(files: Path) -> None:

@@ -41,12 +41,12 @@ from toledo.search.document.translation import (
 )
 from toledo.search.itg import ITG_FEATURES
 from toledo.settings import Named, unknown_name
-from toledo.text.corpus import Document, Segment, documents_of
+from toledo.text.corpus import Document, Segment, cut_documents, documents_of
 from toledo.text.preparation import TOKENIZED, Preparation
 from toledo.text.vocabulary import split_words
 from toledo.tuning.documents.tune import DocumentTask
 from toledo.tuning.documents.tune import tune_documents as tune_task
-from toledo.tuning.initial import Initial, with_frozen, with_sparse
+from toledo.tuning.initial import Initial, with_sparse
 from toledo.tuning.settings import DOCUMENT_OBJECTIVES, DocumentMethod, DocumentPRO
 from toledo.weights import Weights
 
@@ -221,6 +221,7 @@ def tune_documents(
     references: ReferenceTexts,
     *,
     document_ids: Texts | None = None,
+    document_size: int | None = None,
     document_models: DocumentModels = NO_MODELS,
     semantic_space: Space | None = None,
     objective: Named[DocumentMethod] = "corpus-expected-bleu",
@@ -240,17 +241,23 @@ def tune_documents(
     """Tune the weights of a model and of document models, for the best BLEU of a document search.
 
     `objective` is corpus-expected-bleu, expected-bleu or pro, also with settings ("pro:pairs=consecutive"), or a
-    `DocumentPRO` or `DocumentGradient`. With `dev` (sources, references, and document ids if there are any) the round
-    with the best BLEU of these documents is chosen. `document_models` have their initial weights. With `output` the
-    tuned model is saved there, and each round in its folder `run`.
+    `DocumentPRO` or `DocumentGradient`. `document_size` cuts each document to tune on into pieces of so many segments.
+    With `dev` (sources, references, and document ids if there are any) the round with the best BLEU of these documents
+    is chosen. `initial` weights are those of the "model", "default" (Moses'), "docent" (Docent's defaults), "zero", a
+    file, or `Weights`; `document_models` have their own. With `output` the tuned model is saved there, and each round
+    in its folder `run`.
     """
     method = DOCUMENT_OBJECTIVES.make(objective, **({} if rounds is None else {"rounds": rounds}))
     if isinstance(method, DocumentPRO):
         method = replace(method, seed=seed)
+    if document_size is not None and document_size < 1:
+        raise InputError(f"document_size is {document_size}", argument="document_size", remedy="give 1 or more")
     folder = begin_run(output, resume, model)
     loaded = with_sparse(as_model(model), features, max_features)
     prepared = TOKENIZED if tokenized else loaded.preparation
     documents = _referenced_documents((sources, references, document_ids), prepared)
+    if document_size is not None:
+        documents = cut_documents(documents, document_size)
     dev_documents = None if dev is None else _referenced_documents(dev, prepared)
     models, added = _document_models(loaded, document_models, semantic_space)
     if BLEUModel.name in added:
@@ -260,14 +267,12 @@ def tune_documents(
     if other := [one for one in models if not isinstance(one, DocumentModel)]:
         raise InputError(f"document model {other[0].name!r} cannot be tuned", remedy="use one that Toledo has")
     task = DocumentTask(loaded, documents, models, dev_documents, seed, threads)
-    weights = Initial(initial).weights(
+    weights = Initial(initial, frozen).weights(
         loaded.feature_names,
         loaded.weights,
         lambda some: replace(some, values_by_name={**added, **some}),
         loaded.sparse.names if loaded.sparse else (),
     )
-    if frozen is not None:
-        weights = with_frozen(weights, frozen)
     start = task.start(method, weights, [*added])
     checkpoint = None
     if folder is not None:

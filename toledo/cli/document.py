@@ -245,7 +245,7 @@ GROUPS = {
 def _method_options() -> Any:
     """Return a dataclass with the settings of both methods; None for those that are not given."""
     columns = [
-        (name, Annotated[hint | None, Parameter(help=f"{text} [default: {default}]", group=group)], field(default=None))
+        (name, Annotated[hint | None, Parameter(help=_with_default(text, default), group=group)], field(default=None))
         for kind, group in GROUPS.items()
         for name, (hint, default, text) in describe(kind).items()
         if name not in SHARED
@@ -253,6 +253,10 @@ def _method_options() -> Any:
     made = make_dataclass("MethodOptions", columns, frozen=True)
     made.__module__ = __name__  # Cyclopts does not look into classes of the standard library
     return Parameter(name="*")(made)
+
+
+def _with_default(text: str, default: Any) -> str:
+    return text if default is None else f"{text} [default: {default}]"
 
 
 MethodOptions: Any = _method_options()
@@ -267,14 +271,17 @@ def tune(  # one argument for each option
     reference: References,
     output: OutputDirectory,
     document_ids: DocumentIds = None,
+    document_size: Annotated[
+        int | None, Parameter(help="Cut each document to tune on into pieces of so many segments.")
+    ] = None,
     document_model: DocumentModels = (),
     semantic_space: SpaceDirectory = None,
     objective: Annotated[
         str, Parameter(help="corpus-expected-bleu, expected-bleu (of each document), or pro (ranking of states).")
     ] = "corpus-expected-bleu",
-    initial: Annotated[str, Parameter(help="Weights to start from: model, default, zero, or a weights file.")] = (
-        "model"
-    ),
+    initial: Annotated[
+        str, Parameter(help="Weights to start from: model, default, docent, zero, or a weights file.")
+    ] = "model",
     frozen: Annotated[
         tuple[str, ...] | None, repeated("Weight to keep fixed; '' for none. [default: those frozen initially]")
     ] = None,
@@ -314,6 +321,7 @@ def tune(  # one argument for each option
         toledo document tune model --source tune.xml --reference ref.xml -o tuned
         toledo document tune model -s tune.de --document-ids tune.ids -r tune.en --document-model consistency=0 -o tuned
         toledo document tune model -s tune.xml -r ref.xml --objective pro --pairs all --record 10000 -o tuned
+        toledo document tune model -s tune.xml -r ref.xml --objective pro --decoding model+bleu --initial docent -o out
     """
     for file in (write_trace, write_report):
         if file is not None:
@@ -332,6 +340,7 @@ def tune(  # one argument for each option
             source,
             reference,
             document_ids=document_ids,
+            document_size=document_size,
             document_models=models,
             semantic_space=semantic_space,
             objective=chosen,

@@ -209,6 +209,15 @@ def documents_of(segments: Sequence[Segment]) -> list[Document]:
     return [Document(name, tuple(group)) for name, group in groupby(segments, key=lambda segment: segment.document)]
 
 
+def cut_documents(documents: Sequence[Document], size: int) -> list[Document]:
+    """Cut each document into pieces of so many segments, the last of which may have fewer."""
+    return [
+        Document(f"{one.identifier}:{number}", one.segments[begin : begin + size])
+        for one in documents
+        for number, begin in enumerate(range(0, len(one.segments), size), 1)
+    ]
+
+
 def _empty(path: str | Path) -> InputError:
     return InputError("the file is empty", file=display_name(path), remedy="give a text of one sentence per line")
 

@@ -18,11 +18,17 @@ from toledo.weights import Weights
 log = logging.getLogger(__name__)
 
 MOST_NAMED = 10
+# Smith (2015), Table 4.2, otherwise agrees with Moses: 100 for an unknown word that counts −1 is 1 for one that counts
+# −100, and the last of the five scores of a table is taken for the phrase penalty.
+DOCENT_DEFAULTS = {"distortion": 0.6}
 
 
 @dataclass(frozen=True)
 class Initial:
-    """Initial weights (`model`, `default`, `zero` except frozen ones, a file, or weights), and frozen names."""
+    """Initial weights and frozen names.
+
+    The weights are named `model`, `default`, `docent` or `zero` (except frozen ones), come from a file, or are given.
+    """
 
     initial: str | Path | Weights = "model"
     frozen: Sequence[str] | None = None
@@ -43,6 +49,8 @@ class Initial:
             weights = complete(own)
         elif self.initial in ("model", "default", "zero"):
             weights = complete(default_weights(names))
+        elif self.initial == "docent":
+            weights = complete(docent_weights(names))
         else:
             weights = complete(self._loaded(names, own, sparse))
         if self.frozen is not None:
@@ -66,6 +74,12 @@ class Initial:
         remedy = f"these are sparse features: add them (features: {kinds}), or tune a model that has them"
         require_known(given, {*names, *own, *ITG_FEATURES, *sparse}, file, remedy)
         return _completed(given, own, file or "initial")
+
+
+def docent_weights(names: Sequence[str]) -> Weights:
+    """Return Docent's default weights; features that Docent does not have get those of Moses."""
+    weights = default_weights(names)
+    return replace(weights, values_by_name={name: DOCENT_DEFAULTS.get(name, value) for name, value in weights.items()})
 
 
 def _completed(given: Weights, own: Weights, file: str | Path) -> Weights:

@@ -88,9 +88,9 @@ class TuneSettings(Settings):
         Count | None, Meta(description="Stop after this many rounds without a better score. [default: 4]")
     ] = None
     runs: Annotated[int, Meta(ge=1, description="Number of runs with consecutive seeds; the best is kept.")] = 1
-    initial: Annotated[Name, Meta(description="Weights to start from: model, default, zero, or a weights file.")] = (
-        "model"
-    )
+    initial: Annotated[
+        Name, Meta(description="Weights to start from: model, default, docent, zero, or a weights file.")
+    ] = "model"
     max_features: Annotated[
         Count | None, Meta(description="Maximum number of sparse features of each kind. [default: 20,000]")
     ] = None
@@ -106,7 +106,8 @@ class TuneSettings(Settings):
 
 
 Which = Literal["consecutive", "all"]
-Decoding = Literal["model", "bleu"]
+Decoding = Literal["model", "bleu", "model+bleu"]
+BLEU_WEIGHT = 10.0  # in 500 words one that matches adds 0.1 points or more: with this, about as much as the model says
 Positive = Annotated[float, Meta(gt=0, le=1e300)]
 NotNegative = Annotated[float, Meta(ge=0, le=1e300)]
 
@@ -118,14 +119,34 @@ class DocumentPRO(Settings):
     pairs: Annotated[
         Which, Meta(description="Compare each recorded state with the next (consecutive) or with all later states.")
     ] = "all"
-    decoding: Annotated[Decoding, Meta(description="Record states of a search for the model score or for BLEU.")] = (
-        "model"
-    )
+    decoding: Annotated[
+        Decoding,
+        Meta(description="Record states of a search for the model score, for BLEU, or for their weighted sum."),
+    ] = "model"
     positive: Annotated[bool, Meta(description="Set negative weights to 0, except for penalties.")] = True
     record: Annotated[
         Annotated[int, Meta(ge=1)] | str,
         Meta(description="When to record states: logarithmic (0, 256, 512, …), or every N steps."),
     ] = LOGARITHMIC
+    bleu_weight: Annotated[Positive, Meta(description="Weight of BLEU (0 to 100) in a search for model+bleu.")] = (
+        BLEU_WEIGHT
+    )
+    max_states: Annotated[
+        Annotated[int, Meta(ge=2)] | None,
+        Meta(
+            description="Number of recorded states of each document to use: the first, and others drawn in proportion "
+            "to the change of BLEU since the state before. [default: all]"
+        ),
+    ] = None
+    falling_share: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=0.9,
+            description="Smallest share of pairs in which BLEU falls while the model score rises: more of them are "
+            "added, or they are repeated.",
+        ),
+    ] = 0.0
     rounds: Annotated[int, Meta(ge=1, description="Number of rounds.")] = 1
     steps: Annotated[int, Meta(ge=1, description="Number of search steps for each document.")] = 100_000
     start: Annotated[str, Meta(description="First state of each search: beam or random.")] = "random"
@@ -138,6 +159,8 @@ class DocumentPRO(Settings):
             raise unknown_name("start", self.start, list(STARTS))
         if isinstance(self.record, str) and self.record != LOGARITHMIC:
             raise InputError(f"record is {self.record!r}", remedy=f"write {LOGARITHMIC}, or a number of steps")
+        if self.bleu_weight != BLEU_WEIGHT and self.decoding != "model+bleu":
+            raise InputError(f"decoding {self.decoding} does not use bleu_weight", remedy="choose model+bleu")
 
 
 @dataclass(frozen=True)

@@ -191,15 +191,24 @@ def rank_documents(
 ) -> RankingRound:
     """Search with some weights and fit others to the recorded states; `number` counts rounds from 0."""
     names = (*task.model.feature_names, *(one.name for one in task.models))
-    return rank_states(pro, states_of(search_states(pro, task, weights, number, progress), names), names, weights)
+    states = states_of(search_states(pro, task, weights, number, progress), names)
+    return rank_states(pro, states, names, weights, number)
 
 
-def rank_states(pro: DocumentPRO, states: RecordedStates, names: Sequence[str], weights: Weights) -> RankingRound:
-    """Fit weights to states; frozen weights stay as they were."""
-    pairs = state_pairs(states, pro.pairs)
+def rank_states(
+    pro: DocumentPRO, states: RecordedStates, names: Sequence[str], weights: Weights, number: int = 0
+) -> RankingRound:
+    """Fit weights to states, which a search with `weights` has recorded; frozen weights stay as they were."""
+    seed, rows = pro.seed + number, np.arange(states.gains.size)
+    if pro.max_states is not None:
+        rows = states_by_change(states, pro.max_states, seed)
+    pairs = state_pairs(states, pro.pairs, rows)
+    if pro.falling_share:
+        scores = states.features @ weights.array(names)
+        pairs = with_falling(pairs, state_pairs(states, "consecutive"), scores, pro.falling_share, seed)
     if not pairs.better.size:
         log.warning("PRO: no two states of a document differ in BLEU: the weights stay as they are")
-        return RankingRound(weights, states.gains.size, 0, 0.0)
+        return RankingRound(weights, rows.size, 0, 0.0)
     fitted, loss = fit_states(states, pairs, names, weights, pro.l2)
     if pro.positive:
         kept = [name in MAY_BE_NEGATIVE or name in weights.frozen for name in names]
@@ -207,17 +216,17 @@ def rank_states(pro: DocumentPRO, states: RecordedStates, names: Sequence[str], 
     if not fitted[[name not in weights.frozen for name in names]].any():
         raise InputError("PRO: all weights are 0", remedy="leave negative weights as they are, or record more states")
     found = weights.updated(names, fitted)
-    return RankingRound(found, states.gains.size, pairs.better.size, loss / pairs.better.size)
+    return RankingRound(found, rows.size, pairs.better.size, loss / pairs.better.size)
 
 
 def search_states(
     pro: DocumentPRO, task: DocumentTask, weights: Weights, number: int = 0, progress: Progress = silent
 ) -> list[DocumentResult]:
-    """Search with records: by weights, or for BLEU alone."""
+    """Search with records: by weights, for BLEU alone, or by weights and BLEU."""
     settings = DocumentSettings(
         HillClimbing(), steps=pro.steps, start=pro.start, seed=pro.seed + number, record=pro.record
     )
-    scorer = Weights({**weights, BLEUModel.name: 0.0})
+    scorer = Weights({**weights, BLEUModel.name: pro.bleu_weight if pro.decoding == "model+bleu" else 0.0})
     if pro.decoding == "bleu":
         settings, scorer = bleu_settings(settings), bleu_weights(scorer)
     search = DocumentSearch(task.model.with_weights(weights), settings, (*task.models, BLEUModel()), scorer)
@@ -240,15 +249,71 @@ def states_of(results: Sequence[DocumentResult], names: Sequence[str]) -> Record
     return RecordedStates(offsets, np.array(rows).reshape(len(rows), len(names)), np.array(gains))
 
 
-def state_pairs(states: RecordedStates, which: Which) -> Pairs:
-    """Return pairs of states of the same document with different BLEU."""
+def states_by_change(states: RecordedStates, most: int, seed: int) -> NDArray[np.int64]:
+    """Choose the first state of each document and others, `most` at most, that differ much in BLEU from the one before.
+
+    They are drawn without replacement, with probabilities proportional to these differences, as those with the first
+    arrivals at such rates (Efraimidis and Spirakis 2006). Where BLEU changes too seldom, other states fill up.
+    """
+    kept = [np.empty(0, np.int64)]
+    for number, (begin, end) in enumerate(zip(states.offsets[:-1].tolist(), states.offsets[1:].tolist(), strict=True)):
+        rates = np.abs(np.diff(states.gains[begin:end]))
+        waits = np.random.default_rng([seed, number]).exponential(size=rates.size)
+        arrivals = np.divide(waits, rates, out=np.full(rates.size, np.inf), where=rates > 0.0)
+        chosen = np.lexsort((waits, arrivals))[: most - 1]
+        if end > begin:
+            kept.append(begin + np.append(0, np.sort(chosen) + 1))
+    return np.concatenate(kept)
+
+
+def falling_pairs(pairs: Pairs, scores: Floats) -> Pairs:
+    """Return the pairs whose later state has the lower BLEU, but the higher score."""
+    return _chosen(pairs, (pairs.worse > pairs.better) & (scores[pairs.worse] > scores[pairs.better]))
+
+
+def with_falling(pairs: Pairs, others: Pairs, scores: Floats, share: float, seed: int) -> Pairs:
+    """Add falling pairs until they are this share of all: some of the `others` and, where these are too few, repeats.
+
+    All falling pairs are repeated equally often, or some of them once more.
+    """
+    known, new = falling_pairs(pairs, scores), falling_pairs(others, scores)
+    new_keys, known_keys = (one.better * scores.size + one.worse for one in (new, known))
+    new = _chosen(new, ~np.isin(new_keys, known_keys))
+    missing = math.ceil((share * pairs.better.size - known.better.size) / (1.0 - share) - 1e-6)  # rounding adds no pair
+    if missing <= 0:
+        return pairs
+    pool = _joined(new, known)
+    if not pool.better.size:
+        log.warning("PRO: there is no pair whose BLEU falls while the model score rises")
+        return pairs
+    random, first = np.random.default_rng(seed), min(missing, new.better.size)
+    times, rest = divmod(missing - first, pool.better.size)
+    drawn = [
+        np.sort(random.choice(size, count, replace=False))
+        for size, count in ((new.better.size, first), (pool.better.size, rest))
+    ]
+    return _joined(pairs, _chosen(new, drawn[0]), *[pool] * times, _chosen(pool, drawn[1]))
+
+
+def _chosen(pairs: Pairs, rows: NDArray[Any]) -> Pairs:
+    return Pairs(pairs.better[rows], pairs.worse[rows], pairs.differences[rows])
+
+
+def _joined(*parts: Pairs) -> Pairs:
+    return Pairs(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def state_pairs(states: RecordedStates, which: Which, rows: NDArray[np.int64] | None = None) -> Pairs:
+    """Return pairs of states of the same document with different BLEU, of all states or of some in their order."""
+    rows = np.arange(states.gains.size) if rows is None else rows
+    offsets = np.searchsorted(rows, states.offsets)
     first, second = list[int](), list[int]()
-    for begin, end in zip(states.offsets[:-1].tolist(), states.offsets[1:].tolist(), strict=True):
+    for begin, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
         for state in range(begin, end):
             later = range(state + 1, end if which == "all" else min(state + 2, end))
             first += [state] * len(later)
             second += later
-    a, b = np.array(first, np.int64), np.array(second, np.int64)
+    a, b = rows[np.array(first, np.int64)], rows[np.array(second, np.int64)]
     differ = states.gains[a] != states.gains[b]
     a, b = a[differ], b[differ]
     rising = states.gains[b] > states.gains[a]
