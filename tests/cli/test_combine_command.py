@@ -221,7 +221,7 @@ def test_an_interrupted_tuning_goes_on(folder: Path, monkeypatch: pytest.MonkeyP
         patched.setattr("toledo.combination.tuning.Expander.to_order", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run("combine", "tune", "-r", "ref.en", "--systems", *FILES, "-o", "combo", "-q", "--threads", "1")
-    assert [file.name for file in (folder / "combo" / "run").iterdir()] == ["entropy-1"]
+    assert [file.name for file in (folder / "combo" / "run").iterdir()] == ["entropy-1-bias-1"]
     given = ("-r", "ref.en", "--systems", *FILES, "-o", "combo", "-q")
     assert "--resume" in refusal("tune", *given, code=3)
     assert "--resume" in refusal("tune", "--entropy", 3, *given, code=3)
