@@ -126,7 +126,7 @@ def test_of_several_entropies_the_best_is_kept_and_bigrams_are_made_once(monkeyp
 def test_the_bias_with_the_best_bleu_of_all_is_kept(tmp_path: Path) -> None:
     vocabulary = Vocabulary()
     model = small_model(vocabulary)
-    words = np.array([vocabulary.add(word) for word in "mat the on gone has he".split()], np.int32)
+    words = np.array([vocabulary.add(word) for word in ["mat", "the", "on", "gone", "has", "he"]], np.int32)
     odd = estimate_model([Sentences.from_lengths(words, np.array([3, 3]))], 3)
     quick = replace(QUICK, steps=1)
 
