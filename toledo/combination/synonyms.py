@@ -4,8 +4,9 @@
     read_synonyms("synonyms.txt")           one set per line, words separated by blanks or commas
 
 WordNet lists base forms. Those of other words are found as WordNet's morphy(7WN) finds them: in the lists of exceptions
-(noun.exc, …, if they are there), or else by endings. Words of a plain list match as they stand. Case is ignored. The
-words of WordNet's expressions (`motor_vehicle`) are left out: outputs are aligned word by word.
+(noun.exc, …, if they are there), or else by the first ending whose removal leaves a word of WordNet. Words of a plain
+list match as they stand. Case is ignored. WordNet's expressions (`motor_vehicle`) are left out, since outputs are
+aligned word by word.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ Entry = tuple[str, tuple[str, ...]]  # a part of speech, and the words of a set,
 
 @dataclass(frozen=True)
 class Synonyms:
-    """Sets of at least two words, in lower case, and irregular forms, each with its base forms."""
+    """Sets of words, in lower case, and irregular forms, each with its base forms.
+
+    A set of one word is of use, too: its forms match each other, and no other word is taken for its base form.
+    """
 
     sets: tuple[Entry, ...]
     irregular: tuple[Entry, ...] = ()
@@ -59,8 +63,12 @@ class Synonyms:
         return dict(found)
 
     @cached_property
-    def _bases(self) -> dict[tuple[str, str], tuple[str, ...]]:
-        return {(part, words[0]): words[1:] for part, words in self.irregular}
+    def _bases(self) -> dict[tuple[str, str], list[str]]:
+        """The base forms of irregular forms; several lines may have the same form."""
+        found = defaultdict(list)
+        for part, (form, *bases) in self.irregular:
+            found[part, form].extend(bases)
+        return dict(found)
 
     @cached_property
     def _parts(self) -> list[str]:
@@ -82,14 +90,15 @@ class Synonyms:
         }
 
     def _base_forms(self, part: str, word: str) -> Sequence[str]:
-        """Return what may be base forms of a word; most are no words at all."""
+        """Return the base forms of a word that is not one itself."""
         if part == LIST:
             return ()
         if bases := self._bases.get((part, word)):
             return bases
         if part == "noun" and (len(word) <= 2 or word.endswith("ss")):
             return ()
-        return [word.removesuffix(end) + instead for end, instead in ENDINGS[part] if word.endswith(end)]
+        cut = (word.removesuffix(end) + instead for end, instead in ENDINGS[part] if word.endswith(end))
+        return [base for base in cut if (part, base) in self._numbers][:1]
 
     def to_array(self) -> NDArray[np.uint8]:
         """Return everything as lines of bytes."""
@@ -104,7 +113,7 @@ class Synonyms:
         for line in bytes(array).decode("utf-8", errors="replace").split("\n"):
             kind, *words = line.split(" ")
             part = kind.removeprefix(EXCEPTION)
-            if part not in (*ENDINGS, LIST) or len(words) < 2:
+            if part not in (*ENDINGS, LIST) or not words:
                 raise InputError("the synonyms are damaged", file=file, remedy="tune again")
             (irregular if kind != part else sets).append((part, tuple(words)))
         return cls(tuple(sets), tuple(irregular))
@@ -114,7 +123,7 @@ def read_synonyms(path: str | Path) -> Synonyms:
     """Read a directory of WordNet's files, or a file with a set of synonyms on each line."""
     path = Path(path)
     found = _read_wordnet(path) if path.is_dir() else Synonyms(tuple(_read_list(path)))
-    if not found.sets:
+    if all(len(words) == 1 for _, words in found.sets):
         raise InputError("has no set of two words", file=path, remedy="check the path")
     return found
 
@@ -141,7 +150,7 @@ def _read_wordnet(directory: Path) -> Synonyms:
 
 
 def _read_data(file: Path, part: str) -> Iterator[Entry]:
-    """Yield the sets of a data file that have two single words; lines that begin with a blank are the licence."""
+    """Yield the single words of each set of a data file; lines that begin with a blank are the licence."""
     for number, line in enumerate(read_lines(file), start=1):
         if line.startswith(" "):
             continue
@@ -154,7 +163,7 @@ def _read_data(file: Path, part: str) -> Iterator[Entry]:
         if not size or not all(re.fullmatch("[0-9a-f]", mark) for mark in marks) or not _is_count(pointers):
             raise file_error(file, number, f"the line does not have {size} words as it says", WNDB)
         words = _distinct(MARKER.sub("", word) for word in fields[0 : 2 * size : 2] if "_" not in word)
-        if len(words) > 1:
+        if words:
             yield part, words
 
 
