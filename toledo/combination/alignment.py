@@ -68,14 +68,14 @@ class Matcher:
         return costs
 
     def _synonymous(self, words: Sequence[str]) -> list[list[int]]:
-        """Return for each set of synonyms the places of its words, if there are some."""
+        """Return the places of words that belong to one set of synonyms, for each set."""
         if self.synonyms is None:
             return []
         places = defaultdict(list)
         for place, word in enumerate(words):
             for number in self.synonyms.of(word):
                 places[number].append(place)
-        return list(places.values())
+        return [own for own in places.values() if len(own) > 1]
 
     def _stem(self, word: str) -> str:
         return _stem(self.language, word) if self.language else word
