@@ -23,7 +23,7 @@ from runs import Lines, Text, read_lines
 from stored import CORPUS_BLEU, Stored, add_options, differences, markdown
 
 from toledo.combination.combiner import Combiner
-from toledo.combination.language_models import add_bias, estimate_model, likely_bias, mix_components
+from toledo.combination.language_models import BiasedModels, add_bias, estimate_model, likely_bias, mix_components
 from toledo.combination.lines import as_sentences
 from toledo.combination.settings import CombinationSettings
 from toledo.combination.tuning import TuningRun
@@ -47,7 +47,10 @@ CHOICES = {"MBR choice, BLEU": MBR("bleu"), "MBR choice, chrF": MBR("chrf")}
 
 @dataclass(frozen=True)
 class Condition:
-    """Settings, whether the language model knows the outputs, and the rule that decides."""
+    """Settings, whether the language model knows the outputs, and the rule that decides.
+
+    With `bias_by="bleu"` in the settings, the weight of the biased model is that of the best BLEU on the tuning half.
+    """
 
     settings: CombinationSettings
     biased: bool = True
@@ -61,6 +64,7 @@ CONDITIONS = {
     "latExpBLEU": Condition(CombinationSettings(entropy=ENTROPY), biased=False),
     "latExpBLEU − novel bigram": Condition(CombinationSettings(entropy=ENTROPY, features=()), biased=False),
     "latExpBLEU + biased LM": Condition(CombinationSettings(entropy=ENTROPY)),
+    "latExpBLEU + biased LM by BLEU": Condition(CombinationSettings(entropy=ENTROPY, bias_by="bleu")),
     "latExpBLEU + biased LM − novel bigram": Condition(CombinationSettings(entropy=ENTROPY, features=())),
     "latExpBLEU + biased LM + support": Condition(CombinationSettings(entropy=ENTROPY, features=MORE)),
     "latExpBLEU + biased LM + support, consensus": Condition(
@@ -179,12 +183,17 @@ class Bench:
         self.stored.add(key, data=self.files, seconds=seconds, scores=scores, statistics=statistics)
 
     def _tuned(self, condition: Condition) -> tuple[Combiner, float]:
-        bias = self.bias if condition.biased else 0.0
+        model: LanguageModel | BiasedModels
+        if condition.settings.bias_by == "bleu":
+            bias, model = None, BiasedModels(self.general, self._of_outputs("tune"))
+        else:
+            bias = self.bias if condition.biased else 0.0
+            model = self.model("tune", bias)
         combiner = Combiner.tune(
             self.segments("tune"), self.texts["tune"].references, self.systems, self.vocabulary,
-            self.model("tune", bias), replace(condition.settings, bias=bias), run=TuningRun(threads=self.threads),
+            model, replace(condition.settings, bias=bias), run=TuningRun(threads=self.threads),
         )  # fmt: skip
-        return combiner, bias
+        return combiner, combiner.settings.bias or 0.0
 
     def _combined(self, combiner: Combiner, rule: Rule, half: str, bias: float) -> Lines:
         found = combiner.run(self.segments(half), rule, model=self.model(half, bias), threads=self.threads)

@@ -9,6 +9,7 @@ import pytest
 from command_line import fail, run, succeed
 
 from toledo.combination.combiner import Combiner
+from toledo.combination.language_models import BIASES
 from toledo.combination.tuning import Expander
 
 REFERENCE = [
@@ -122,6 +123,33 @@ def test_run_has_the_language_model_that_was_tuned_with(
     assert used == [used[0]] * len(used)  # of the same outputs, it is the same model
 
 
+def test_bleu_chooses_the_weight_of_the_model_of_the_outputs(folder: Path) -> None:
+    given = ("--lm-text", "other.en", "--lm-order", 2, "--entropy", 1)
+    (folder / "other.en").write_text("The mat sat.\nShe said small euros.\nA dog likes the old car.\n")
+    single = {bias: tuned("--bias", bias, *given)["bleu"]["combination"] for bias in BIASES}
+    found = tuned("--bias-by", "bleu", *given)
+    assert found["bias"] == max(BIASES, key=single.__getitem__)
+    assert found["bleu"]["combination"] == max(single.values())
+    assert not (folder / "combo" / "run").exists()
+    lines = combine("run", "combo", "--systems", *FILES, "-q").splitlines()
+    tuned("--bias", found["bias"], *given)
+    assert combine("run", "combo", "--systems", *FILES, "-q").splitlines() == lines
+
+
+def test_synonyms_are_read_from_a_file_and_kept(folder: Path) -> None:
+    (folder / "synonyms.txt").write_text("small, little\ncar auto\n")
+    tuned("--synonyms", "synonyms.txt")
+    (folder / "synonyms.txt").unlink()
+    synonyms = Combiner.load("combo").synonyms
+    assert synonyms is not None
+    assert synonyms.of("small") & synonyms.of("little")
+    assert len(combine("run", "combo", "--systems", *FILES, "-q").splitlines()) == len(REFERENCE)
+    given = ("tune", "-r", "ref.en", "--systems", *FILES, "-o", "other", "-q", "--synonyms")
+    assert "no such file" in refusal(*given, "missing.txt").lower()
+    (folder / "synonyms.txt").write_text("small, little\ncar\n")
+    assert "synonyms.txt:2" in refusal(*given, "synonyms.txt")
+
+
 def test_lists_vote_by_rank(folder: Path) -> None:
     lists = [{"hypotheses": [line, SYSTEMS["B"][number]]} for number, line in enumerate(SYSTEMS["A"])]
     (folder / "D.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lists))
@@ -221,7 +249,7 @@ def test_an_interrupted_tuning_goes_on(folder: Path, monkeypatch: pytest.MonkeyP
         patched.setattr("toledo.combination.tuning.Expander.to_order", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run("combine", "tune", "-r", "ref.en", "--systems", *FILES, "-o", "combo", "-q", "--threads", "1")
-    assert [file.name for file in (folder / "combo" / "run").iterdir()] == ["entropy-1"]
+    assert [file.name for file in (folder / "combo" / "run").iterdir()] == ["entropy-1-bias-1"]
     given = ("-r", "ref.en", "--systems", *FILES, "-o", "combo", "-q")
     assert "--resume" in refusal("tune", *given, code=3)
     assert "--resume" in refusal("tune", "--entropy", 3, *given, code=3)

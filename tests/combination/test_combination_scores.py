@@ -12,7 +12,7 @@ from small_outputs import NAMES, REFERENCES, SEGMENTS, lattice_of, outputs
 
 from toledo.combination.features import Feature, expand, novel, of_words, pruned, support, supporters, word_pairs
 from toledo.combination.lattice import FEATURES, NO_ARC, NetworkLattice
-from toledo.combination.tuners import Ascent, ListAscent, Paths, scale_for_entropy
+from toledo.combination.tuners import Ascent, ListAscent, Paths, add_paths, scale_for_entropy
 from toledo.combination.votes import CombinationProblem, CombinationWeights, VotedForest, softmax, uniform, with_votes
 from toledo.errors import InputError
 from toledo.forest.assemble import split
@@ -150,7 +150,7 @@ def test_lists_have_the_best_paths_and_gradients_are_finite_differences() -> Non
     problem, _, _ = small_problem()
     tuner, parts = ListAscent(REFERENCES, size=5), split(problem.voted.forest)
     found: list[Paths] = [{} for _ in parts]
-    tuner.add_paths(parts, problem.voted.scores(problem.start), found, threads=1)
+    add_paths(parts, problem.voted.scores(problem.start), found, tuner.size, threads=1)
     assert [len(paths) for paths in found] == [5, 5, 1]
     lists = tuner.list_problem(problem, parts, found)
     forest, objective = lists.voted.forest, tuner.objective(lists.voted.forest, found, 2)

@@ -11,6 +11,7 @@ from small_outputs import NAMES, REFERENCES, SEGMENTS
 
 from toledo.combination.combiner import Combiner
 from toledo.combination.features import of_words, word_pairs
+from toledo.combination.language_models import BIASES, BiasedModels, add_bias, estimate_model
 from toledo.combination.lattice import NetworkLattice
 from toledo.combination.settings import CombinationSettings
 from toledo.combination.tuners import as_paths
@@ -120,6 +121,32 @@ def test_of_several_entropies_the_best_is_kept_and_bigrams_are_made_once(monkeyp
     assert both.second.to_table() == best.second.to_table()
     assert both.settings == best.settings
     assert both.bleu == best.bleu
+
+
+def test_the_bias_with_the_best_bleu_of_all_is_kept(tmp_path: Path) -> None:
+    vocabulary = Vocabulary()
+    model = small_model(vocabulary)
+    words = np.array([vocabulary.add(word) for word in ["mat", "the", "on", "gone", "has", "he"]], np.int32)
+    odd = estimate_model([Sentences.from_lengths(words, np.array([3, 3]))], 3)
+    quick = replace(QUICK, steps=1)
+
+    def tuned_with(given: LanguageModel | BiasedModels, bias: float | None, run: TuningRun) -> Combiner:
+        return Combiner.tune(SEGMENTS, REFERENCES, NAMES, vocabulary, given, replace(quick, bias=bias), run=run)
+
+    for pair in ((model, odd), (odd, model)):
+        every = {bias: tuned_with(add_bias(*pair, bias), bias, TuningRun()) for bias in BIASES}
+        scores = {bias: one.bleu["combination"] for bias, one in every.items()}
+        assert len({*scores.values()}) > 1
+        best = max(BIASES, key=scores.__getitem__)
+        run = TuningRun(tmp_path / "run")
+        found = tuned_with(BiasedModels(*pair), None, run)
+        assert found.settings == every[best].settings
+        assert found.settings.bias == best
+        assert found.second.to_table() == every[best].second.to_table()
+        assert dict(found.bleu) == dict(every[best].bleu)
+        assert len([*(tmp_path / "run").iterdir()]) == len(BIASES)
+        run.remove()
+        assert not (tmp_path / "run").exists()
 
 
 def test_scores_of_the_tuning_set_are_those_of_words(combiner: Combiner, tmp_path: Path) -> None:

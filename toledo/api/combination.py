@@ -41,7 +41,7 @@ from toledo.combination.lines import (
 )
 from toledo.combination.network import NULL
 from toledo.combination.pictures import ShownSegment, network_page, shown_segment
-from toledo.combination.settings import CombinationObjective, CombinationSettings
+from toledo.combination.settings import BiasCriterion, CombinationObjective, CombinationSettings
 from toledo.combination.tuning import TuningRun
 from toledo.consensus.choosing import as_hypotheses
 from toledo.consensus.registry import make_search_rule
@@ -74,11 +74,13 @@ class CombinationArguments(TypedDict, total=False):
     language_models: Sequence[LanguageModel | str | Path]
     lm_order: int
     bias: float | None
+    bias_by: BiasCriterion
     objective: CombinationObjective
     features: Sequence[str | Feature]
     skeletons: int | None
     entropy: Sequence[float]
     l2: float
+    synonyms: str | Path | None
     output: str | Path | None
     resume: bool
     progress: Progress
@@ -132,11 +134,13 @@ class Combination(TableResult):
         language_models: Sequence[LanguageModel | str | Path] = (),
         lm_order: int = 5,
         bias: float | None = None,
+        bias_by: BiasCriterion = "perplexity",
         objective: CombinationObjective = "lattice-expected-bleu",
         features: Sequence[str | Feature] = ("novel.bigram",),
         skeletons: int | None = None,
         entropy: Sequence[float] = (1.0, 3.0),
         l2: float = 1e-4,
+        synonyms: str | Path | None = None,
         output: str | Path | None = None,
         resume: bool = False,
         threads: int | None = None,
@@ -145,22 +149,27 @@ class Combination(TableResult):
         """Learn the weight of each system from segments with references.
 
         Systems are texts or lists by name. Texts are raw, of this `language`, or `tokenized`. `lm_text` (a text, or
-        files) and `language_models` make the language model, beside one of the outputs, whose weight is `bias` (by
-        default that of lowest perplexity). With `output` the combination is saved there, and so is each finished stage.
+        files) and `language_models` make the language model, beside one of the outputs, whose weight is `bias`. By
+        default perplexity on the references chooses it; with `bias_by="bleu"` the combination is tuned for each of nine
+        weights, and BLEU chooses. `synonyms` is the directory of WordNet's files, or a file with a set of synonyms on
+        each line; they match in part when outputs are aligned. With `output` the combination is saved there, and so is
+        each finished stage.
         """
         _require_named(objective)
         names = tuple(name for name in features if isinstance(name, str))
         functions = [one for one in features if not isinstance(one, str)]
         settings = CombinationSettings(
-            language, tokenized, lm_order, bias, objective, names, skeletons, tuple(entropy), l2
-        )
+            language, tokenized, lm_order, bias, bias_by, objective, names, skeletons, tuple(entropy), l2,
+            None if synonyms is None else str(synonyms),
+        )  # fmt: skip
         named = _named(systems)
         if RESULT in named:
             raise InputError(f"no system can be called {RESULT}", argument="systems", remedy="give it another name")
         models = ModelSources(language_models, _texts(lm_text, "lm_text"))
         run = TuningRun(begin_run(output, resume, marker=DESCRIPTION), resume, threads, progress)
         run.require_new()
-        require_readable(*(one for one in language_models if isinstance(one, str | Path) and not Path(one).is_dir()))
+        files = [one for one in (*language_models, synonyms) if isinstance(one, str | Path)]
+        require_readable(*(one for one in files if not Path(one).is_dir()))
         segments = list(_segments(named, list(named)))
         groups = read_groups(references, segments, "systems")
         if sources is not None:

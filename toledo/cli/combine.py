@@ -67,6 +67,7 @@ def tune(
 
         toledo combine tune -r ref.en --systems A.en B.en C.en -o combo
         toledo combine tune -r ref.en --systems sys.*.en --lm-text news.en -o combo
+        toledo combine tune -r ref.en --systems sys.*.en --synonyms /usr/share/wordnet -o combo
         toledo combine tune -r ref.en --systems one=A.en two=B.en --entropy 1 --entropy 2 --entropy 3 -o combo
     """
     if not reference:

@@ -12,20 +12,22 @@ Levenshtein distance.
 
 Words that differ in case, inflected forms and synonyms match in part. They are nearly as good as equal words when
 outputs are aligned, so that *cars* stands in one column with *car* and not with any other word (Rosti et al. 2009).
-Stems are those of Snowball, synonyms those of WordNet, if NLTK and its WordNet are installed.
+Stems are those of Snowball; synonyms are given (`toledo.combination.synonyms`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import snowballstemmer
 from numpy.typing import NDArray
 
+from toledo.combination.synonyms import Synonyms
 from toledo.compiled.kernels import kernel
 from toledo.errors import InputError
 from toledo.metrics.ter import Places, Shift, shift_bounds, shift_candidates, shifted
@@ -41,7 +43,7 @@ class Matcher:
     """Compares words of one language, named as Snowball names it; without a language, only case is ignored."""
 
     language: str = "english"
-    synonyms: bool = True
+    synonyms: Synonyms | None = None
 
     def __post_init__(self) -> None:
         if self.language and self.language not in snowballstemmer.algorithms():
@@ -50,9 +52,9 @@ class Matcher:
 
     @property
     def signature(self) -> str:
-        """What is compared on this machine."""
+        """What is compared."""
         stems = [f"stems.{self.language}"] if self.language else []
-        synonyms = ["wordnet"] if self.language == "english" and self.synonyms and _wordnet() else []
+        synonyms = [self.synonyms.signature] if self.synonyms else []
         return "+".join(["exact", "case", *stems, *synonyms])
 
     def costs(self, words: Sequence[str]) -> Int32s:
@@ -60,14 +62,20 @@ class Matcher:
         stems: dict[str, int] = {}
         groups = np.array([stems.setdefault(self._stem(word.lower()), len(stems)) for word in words], np.int64)
         costs = np.where(groups[:, None] == groups, PARTIAL, EDIT).astype(np.int32)
-        if self.language == "english" and self.synonyms and (senses_of := _wordnet()):
-            senses = [senses_of(word) for word in words]
-            for i, own in enumerate(senses):
-                for j in range(i) if own else ():
-                    if own & senses[j]:
-                        costs[i, j] = costs[j, i] = PARTIAL
+        for places in self._synonymous(words):
+            costs[np.ix_(places, places)] = PARTIAL
         np.fill_diagonal(costs, 0)
         return costs
+
+    def _synonymous(self, words: Sequence[str]) -> list[list[int]]:
+        """Return the places of words that belong to one set of synonyms, for each set."""
+        if self.synonyms is None:
+            return []
+        places = defaultdict(list)
+        for place, word in enumerate(words):
+            for number in self.synonyms.of(word):
+                places[number].append(place)
+        return [own for own in places.values() if len(own) > 1]
 
     def _stem(self, word: str) -> str:
         return _stem(self.language, word) if self.language else word
@@ -77,23 +85,6 @@ class Matcher:
 def _stem(language: str, word: str) -> str:
     """Return the stem of a word; stemmers keep state that threads must not share, so each word gets a new one."""
     return str(snowballstemmer.stemmer(language).stemWord(word))
-
-
-@cache
-def _wordnet() -> Callable[[str], frozenset[str]] | None:
-    """Return the senses of a word, or None where WordNet is not installed."""
-    try:
-        from nltk.corpus import wordnet
-
-        wordnet.synsets("word")
-    except (ImportError, LookupError):
-        return None
-
-    @lru_cache(WORDS_KEPT)
-    def senses(word: str) -> frozenset[str]:
-        return frozenset(sense.name() for sense in wordnet.synsets(word.lower()))
-
-    return senses
 
 
 SKIP = np.int32(1)

@@ -5,8 +5,8 @@
     for combined in Combiner.load("combination").run(outputs): print(" ".join(combined.words))
 
 `outputs` has for each segment the output of each system: a list of words, or an n-best list of such lists, or nothing.
-A combiner is a directory: `combination.toml` with settings, weights and the BLEU of the tuning set, and its language
-model. `toledo.combination.lines` combines text instead of words.
+A combiner is a directory: `combination.toml` with settings, weights and the BLEU of the tuning set, its language model
+and its synonyms. `toledo.combination.lines` combines text instead of words.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from typing import Any
 from toledo import storage
 from toledo.combination.alignment import Matcher
 from toledo.combination.features import Feature
+from toledo.combination.language_models import BIASES, BiasedModels
 from toledo.combination.lattice import NetworkLattice, bigram_edges, join_networks
 from toledo.combination.network import NetworkPath, Output, best_path, build_networks, distinct_hypotheses
 from toledo.combination.settings import CombinationSettings
+from toledo.combination.synonyms import Synonyms, read_synonyms
 from toledo.combination.tuning import CombinationTuning, Expander, TuningRun, configuration_of, covering
 from toledo.combination.votes import References, TunedStage, with_votes
 from toledo.consensus.asking import ShownTexts
@@ -71,6 +73,7 @@ class Combiner:
     model: LanguageModel | None = None
     features: tuple[Feature, ...] = ()
     bleu: Mapping[str, float] = field(default_factory=dict)
+    synonyms: Synonyms | None = None
 
     @classmethod
     def tune(
@@ -79,29 +82,52 @@ class Combiner:
         references: References,
         systems: Sequence[str],
         vocabulary: Vocabulary,
-        model: LanguageModel | None = None,
+        model: LanguageModel | BiasedModels | None = None,
         settings: CombinationSettings = CombinationSettings(),  # noqa: B008 (frozen)
         features: Sequence[Feature] = (),
         run: TuningRun = TuningRun(),  # noqa: B008 (frozen)
     ) -> Combiner:
         """Find weights on a tuning set, for each entropy, and keep those with the highest BLEU there.
 
-        `vocabulary` is that of the language model; words of the outputs join it.
+        `vocabulary` is that of the language model; words of the outputs join it. Of `BiasedModels` each mixture is
+        tuned with, and the best is kept; of equally good ones, that with the smallest bias.
         """
         _check(systems, outputs, references)
-        lattices = _lattices(outputs, tuple(systems), settings, vocabulary)
+        matcher = Matcher(settings.stemmer, read_synonyms(settings.synonyms) if settings.synonyms else None)
+        lattices = _lattices(outputs, tuple(systems), settings, vocabulary, matcher)
         _warn_if_large(lattices)
-        expander = Expander(settings, model, tuple(features), run.threads, run.progress)
-        tuning = CombinationTuning(lattices, references, systems, expander)
-        given = configuration_of(settings, systems, lattices, references, expander) if run.directory else {}
+
+        def tune_with(own: CombinationSettings, mixed: LanguageModel | None) -> Combiner:
+            expander = Expander(own, mixed, tuple(features), run.threads, run.progress)
+            return cls._tune(CombinationTuning(lattices, references, systems, expander), matcher, run)
+
+        if not isinstance(model, BiasedModels):
+            return tune_with(settings, model)
+        found = (tune_with(replace(settings, bias=bias), model.mixture(bias)) for bias in BIASES)
+        return max(found, key=lambda one: one.bleu[RESULT])
+
+    @classmethod
+    def _tune(cls, tuning: CombinationTuning, matcher: Matcher, run: TuningRun) -> Combiner:
+        """Return the best combiner of one language model: that of the best entropy."""
+        expander, settings = tuning.expander, tuning.expander.settings
+        given = configuration_of(tuning, matcher) if run.directory else {}
         tuned = [
-            tuning.tune(entropy, run.checkpoint(entropy, {**given, "entropy": str(entropy)}))
+            tuning.tune(entropy, run.checkpoint(entropy, settings.bias, {**given, "entropy": str(entropy)}))
             for entropy in dict.fromkeys(settings.entropy)
         ]
         best = max(tuned, key=lambda one: one.bleu)
         log.info("entropy %g is best on the tuning set", best.entropy)
-        chosen, scores = replace(settings, entropy=(best.entropy,)), {**tuning.system_bleu(), RESULT: best.bleu}
-        return cls(tuple(systems), chosen, best.first, best.second, vocabulary, model, tuple(features), scores)
+        return cls(
+            tuple(tuning.systems),
+            replace(settings, entropy=(best.entropy,)),
+            best.first,
+            best.second,
+            tuning.lattices[0].forest.vocabulary,
+            expander.model,
+            expander.features,
+            {**tuning.system_bleu(), RESULT: best.bleu},
+            matcher.synonyms,
+        )
 
     def run(
         self,
@@ -121,11 +147,12 @@ class Combiner:
         that are combined together, some at a time.
         """
         expander = Expander(self.settings, model or self.model, self.features, threads)
+        matcher = Matcher(self.settings.stemmer, self.synonyms)
         segments, done = iter(outputs), 0
         while block := list(islice(segments, SEGMENTS_AT_ONCE)):
             _check(self.systems, block, done=done)
             done += len(block)
-            lattices = _lattices(block, self.systems, self.settings, self.vocabulary, done - len(block))
+            lattices = _lattices(block, self.systems, self.settings, self.vocabulary, matcher, done - len(block))
             forests = self._forests(lattices, expander)
             weights = covering(self.second.weights, forests[0]).features
             sources = None if shown.sources is None else shown.sources[done - len(block) : done]
@@ -150,6 +177,8 @@ class Combiner:
         arrays: dict[str, Any] = {f"vocabulary.{name}": array for name, array in self.vocabulary.to_arrays().items()}
         if self.model is not None:
             arrays |= {f"ngrams.{name}": array for name, array in self.model.to_arrays().items()}
+        if self.synonyms is not None:
+            arrays["synonyms"] = self.synonyms.to_array()
         settings = {name: value for name, value in asdict(self.settings).items() if value is not None}
         stages = [stage.to_table() for stage in (self.first, self.second)]
         content = {
@@ -179,7 +208,8 @@ class Combiner:
         first, second = (TunedStage.from_table(stage, file) for stage in stages)
         settings = _settings(content.get("settings"), file)
         bleu = {str(name): float(score) for name, score in content.get("bleu", {}).items()}
-        return cls(tuple(systems), settings, first, second, vocabulary, model, tuple(features), bleu)
+        synonyms = Synonyms.from_array(arrays["synonyms"], file) if "synonyms" in arrays else None
+        return cls(tuple(systems), settings, first, second, vocabulary, model, tuple(features), bleu, synonyms)
 
 
 def _settings(table: Any, file: Path) -> CombinationSettings:
@@ -194,9 +224,9 @@ def _lattices(
     systems: tuple[str, ...],
     settings: CombinationSettings,
     vocabulary: Vocabulary,
+    matcher: Matcher,
     done: int = 0,
 ) -> list[NetworkLattice]:
-    matcher = Matcher(settings.stemmer, settings.synonyms)
     lattices = []
     for number, own in enumerate(outputs, start=done + 1):
         hypotheses = distinct_hypotheses(own, vocabulary)

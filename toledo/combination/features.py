@@ -261,7 +261,11 @@ def pruned(forest: Forest, scores: Scores, threshold: float, names: Sequence[str
 
     The best path always stays.
     """
-    kept = prune_by_posterior(forest, scores, threshold)
-    columns = [kept.feature_names.index(name) for name in names]
-    smaller = replace(kept, features=np.ascontiguousarray(kept.features[:, columns]), feature_names=tuple(names))
+    smaller = with_features(prune_by_posterior(forest, scores, threshold), names)
     return [part for part, _, _ in split(smaller)]
+
+
+def with_features(forest: Forest, names: Sequence[str]) -> Forest:
+    """Return the forest with the named dense features only."""
+    columns = [forest.feature_names.index(name) for name in names]
+    return replace(forest, features=np.ascontiguousarray(forest.features[:, columns]), feature_names=tuple(names))

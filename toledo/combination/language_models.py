@@ -5,9 +5,11 @@ set; a *biased* model, estimated from the systems' outputs on the set to be comb
 
     p(w | h) = (1 − β) p_general(w | h) + β p_biased(w | h),
 
-with β chosen by perplexity on the tuning set, where the paper takes the best BLEU. A mixture is a back-off model, too,
-so a lattice is scored in one pass (`toledo.forest.ngrams.rescore`), at the price of two CPU seconds for three million
-n-grams. The biased model has every word of the outputs, so that no word of a lattice is unknown to the mixture.
+with β from 0.1 to 0.9. As in the paper, the BLEU of the combination on the tuning set can choose it, which needs one
+tuning for each (`BiasedModels`); perplexity on the references is cheaper (`likely_bias`). A mixture is a back-off
+model, too, so a lattice is scored in one pass (`toledo.forest.ngrams.rescore`), at the price of two CPU seconds for
+three million n-grams. The biased model has every word of the outputs, so that no word of a lattice is unknown to the
+mixture.
 
 All models share the vocabulary of the lattices. Texts are lower-cased and tokenized as the outputs are.
 """
@@ -17,6 +19,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,6 +57,17 @@ def mix_components(components: Sequence[LanguageModel], references: Sentences) -
 def add_bias(general: LanguageModel, biased: LanguageModel, weight: float) -> LanguageModel:
     """Return the mixture of both in which the biased model has a weight between 0 and 1."""
     return interpolate([general, biased], [1.0 - weight, weight])
+
+
+class BiasedModels(NamedTuple):
+    """A general model and one of the outputs; their mixtures are made one at a time, since they may be large."""
+
+    general: LanguageModel
+    biased: LanguageModel
+
+    def mixture(self, weight: float) -> LanguageModel:
+        """Return the mixture in which the biased model has a weight."""
+        return add_bias(self.general, self.biased, weight)
 
 
 def likely_bias(general: LanguageModel, biased: LanguageModel, references: Sentences) -> float:

@@ -5,7 +5,7 @@
 
 `segments` has for each segment the texts of each system, best first (`read_hypotheses` reads them from a file). Raw
 lines are tokenized and combined in lower case; the result gets its case and its blanks back from the outputs
-(`toledo.combination.written_text`). Tokenized lines are combined as they are. The language model of a set is the
+(`toledo.combination.written_text`). Tokenized lines are combined as they are. The language model of a set is
 that of the combiner, mixed with a model of the outputs of this set (`toledo.combination.language_models`).
 """
 
@@ -23,7 +23,7 @@ import numpy as np
 
 from toledo.combination.combiner import RESULT, CombinedWords, Combiner
 from toledo.combination.features import Feature
-from toledo.combination.language_models import add_bias, estimate_model, likely_bias, mix_components
+from toledo.combination.language_models import BiasedModels, add_bias, estimate_model, likely_bias, mix_components
 from toledo.combination.settings import CombinationSettings
 from toledo.combination.tuning import TuningRun
 from toledo.combination.written_text import LatticeTruecaser, RawText, Written
@@ -121,9 +121,9 @@ def tune_lines(
     general = _general_model(lines, sources, settings.lm_order, sentences, vocabulary)
     biased = model_of_outputs(lines, best, vocabulary, settings.lm_order if general is None else general.order)
     model, settings = choose_model(general, biased, sentences, settings)
-    log.info("language model: weight %.1f for the outputs", settings.bias)
     words = [output_words(lines, one) for one in outputs]
     combiner = Combiner.tune(words, known, systems, vocabulary, model, settings, features, run)
+    log.info("language model: weight %.1f for the outputs", combiner.settings.bias)
     warn_if_useless(combiner.bleu)
     return replace(combiner, model=general)
 
@@ -200,17 +200,20 @@ def as_sentences(texts: Sequence[Sequence[str]], vocabulary: Vocabulary) -> Sent
 
 def choose_model(
     general: LanguageModel | None, biased: LanguageModel, references: Sentences, settings: CombinationSettings
-) -> tuple[LanguageModel | None, CombinationSettings]:
-    """Return the mixture to tune with, and settings that say how it was made; by default perplexity chooses the bias.
+) -> tuple[LanguageModel | BiasedModels | None, CombinationSettings]:
+    """Return the mixture to tune with, or both models if BLEU is to choose, and settings that say how it was made.
 
     A bias of 0 leaves out the model of the outputs; then there is no language model unless a `general` one is given.
     """
+    settings = replace(settings, lm_order=biased.order)
+    if general is not None and settings.bias is None and settings.bias_by == "bleu":
+        return BiasedModels(general, biased), settings
     weight = settings.bias
     if general is None:
         weight = 0.0 if weight == 0.0 else 1.0
     elif weight is None:
         weight = likely_bias(general, biased, references)
-    return _mixture(general, biased, weight), replace(settings, bias=weight, lm_order=biased.order)
+    return _mixture(general, biased, weight), replace(settings, bias=weight)
 
 
 def _mixture(general: LanguageModel | None, biased: LanguageModel, weight: float) -> LanguageModel | None:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from toledo.errors import InputError
 from toledo.settings import Meta, Settings
 
+BiasCriterion = Literal["perplexity", "bleu"]
 CombinationObjective = Literal["lattice-expected-bleu", "list-expected-bleu", "lattice-bleu"]
 LANGUAGE_CODE = re.compile(r"[a-z]{2,3}")  # ISO 639
 NGRAM_NAMES = {2: "bigram", 3: "trigram", 4: "fourgram"}
@@ -30,8 +31,12 @@ class CombinationOptions(Settings):
     lm_order: Annotated[int, Meta(ge=1, le=6, description="Order of the language models of texts and outputs.")] = 5
     bias: Annotated[
         Annotated[float, Meta(ge=0.0, le=1.0)] | None,
-        Meta(description="Weight of a language model of the outputs. [default: lowest perplexity]"),
+        Meta(description="Weight of a language model of the outputs. [default: chosen on the tuning set]"),
     ] = None
+    bias_by: Annotated[
+        BiasCriterion,
+        Meta(description="How that weight is chosen: lowest perplexity, or highest BLEU (tunes nine times)."),
+    ] = "perplexity"
     objective: Annotated[CombinationObjective, Meta(description="Objective of tuning.")] = "lattice-expected-bleu"
     features: Annotated[tuple[str, ...], Meta(description="N-gram feature. [default: novel.bigram]")] = (
         "novel.bigram",
@@ -44,6 +49,10 @@ class CombinationOptions(Settings):
         Meta(description="Mean entropy per segment, in nats; of several, the one with the best BLEU. [default: 1, 3]"),
     ] = (1.0, 3.0)
     l2: Annotated[float, Meta(ge=0.0, description="Penalty on uneven shares and on weights far from the start.")] = 1e-4
+    synonyms: Annotated[
+        str | None,
+        Meta(description="WordNet's directory, or a list with one set of synonyms per line. [default: none]"),
+    ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -74,7 +83,6 @@ class CombinationSettings(CombinationOptions):
     edges are pruned between the stages.
     """
 
-    synonyms: bool = True
     skeleton_weights: bool = False
     order: Annotated[int, Meta(ge=2)] = 4
     threshold: Annotated[float, Meta(gt=0.0, lt=1.0)] = 1e-3

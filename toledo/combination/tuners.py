@@ -4,7 +4,9 @@
 of a segment meets a target, and held while weights are tuned.
 
 `Downhill` maximizes the BLEU of the best paths by the simplex method (latBLEU). It needs no gradient, but only works
-for few weights: shares and dense weights. After each descent a new simplex is set up around the best point.
+for few weights: shares and dense weights. After each descent a new simplex is set up around the best point. Its second
+stage is for the best paths of the first (`best_paths`), which stand side by side in place of a lattice: an n-best list
+that is scored again, here and when outputs are combined.
 
 `ListAscent` maximizes expected BLEU on n-best lists of paths (nbExpBLEU). The best paths of all rounds are kept as
 separate paths, edge by edge, so that they are scored as lattices are. The statistics of BLEU belong to whole paths
@@ -196,6 +198,7 @@ def texts_bleu(texts: Sequence[NDArray[np.int32]], known: Counter) -> float:
 
 
 SEGMENTS_AT_ONCE = 8
+LIST_SIZE = 300  # as in the paper
 Paths = dict[bytes, NDArray[np.int32]]  # the edges of a path, by its words
 
 
@@ -221,7 +224,7 @@ class ListAscent:
 
     references: References
     ascent: Ascent = field(default_factory=Ascent)
-    size: int = 300
+    size: int = LIST_SIZE
     merges: int = 3
 
     def tune(self, problem: CombinationProblem, order: int) -> TunedStage:
@@ -231,7 +234,7 @@ class ListAscent:
         point, stage = problem.first, None
         for _ in range(self.merges):
             scores = problem.voted.scores(problem.weights(point), problem.threads)
-            self.add_paths(parts, scores, found, problem.threads)
+            add_paths(parts, scores, found, self.size, problem.threads)
             lists = self.list_problem(problem, parts, found)
             objective = self.objective(lists.voted.forest, found, order)
             stage = replace(self.ascent, rounds=1).follow(lists, [objective], point)
@@ -239,19 +242,6 @@ class ListAscent:
         if stage is None:
             raise ValueError("lists are merged at least once")
         return replace(stage, scale=self.ascent.scale(problem, point))
-
-    def add_paths(
-        self, parts: Sequence[tuple[Forest, int, int]], scores: Scores, found: list[Paths], threads: int | None
-    ) -> None:
-        """Add the best paths of each segment to those found so far, if their words are new."""
-
-        def work(first: int, last: int) -> None:
-            for number in range(first, last):
-                forest, begin, end = parts[number]
-                for path in islice(k_best(forest, scores[begin:end], distinct=True), self.size):
-                    found[number].setdefault(path.word_ids.tobytes(), path.edges)
-
-        map_chunks(work, len(parts), chunk=SEGMENTS_AT_ONCE, threads=threads)
 
     def list_problem(
         self, problem: CombinationProblem, parts: Sequence[tuple[Forest, int, int]], found: list[Paths]
@@ -277,6 +267,28 @@ class ListAscent:
             np.concatenate(texts), offsets_of([words.size for words in texts]), segments, threads=1
         )
         return ExpectedPathStatistics(ends.astype(np.int64), statistics, metric)
+
+
+def add_paths(
+    parts: Sequence[tuple[Forest, int, int]], scores: Scores, found: list[Paths], size: int, threads: int | None
+) -> None:
+    """Add the best paths of each segment to those found so far, if their words are new."""
+
+    def work(first: int, last: int) -> None:
+        for number in range(first, last):
+            forest, begin, end = parts[number]
+            for path in islice(k_best(forest, scores[begin:end], distinct=True), size):
+                found[number].setdefault(path.word_ids.tobytes(), path.edges)
+
+    map_chunks(work, len(parts), chunk=SEGMENTS_AT_ONCE, threads=threads)
+
+
+def best_paths(forest: Forest, scores: Scores, size: int, threads: int | None = None) -> list[Forest]:
+    """Return for each segment the best paths of different words, side by side."""
+    parts = split(forest)
+    found: list[Paths] = [{} for _ in parts]
+    add_paths(parts, scores, found, size, threads)
+    return [as_paths(part, list(paths.values())) for (part, _, _), paths in zip(parts, found, strict=True)]
 
 
 def as_paths(forest: Forest, paths: Sequence[NDArray[np.int32]]) -> Forest:

@@ -2,7 +2,8 @@
 
 1. All lattices are expanded to bigrams, and weights are tuned there (xBLEU-2).
 2. Edges that are hardly ever used with these weights are pruned, what is left is expanded to the order of BLEU and of
-   the language model, and a second set of weights is tuned there (xBLEU-4).
+   the language model, and a second set of weights is tuned there (xBLEU-4). For latBLEU it is the 300 best paths of
+   each segment that are left.
 
 Both stages are tuned for each of several target entropies; the bigram lattices are the same for all of them.
 """
@@ -23,11 +24,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.combination.alignment import Matcher
-from toledo.combination.features import LANGUAGE_MODEL, Feature, SparseNGramFeatures, expand, named_feature, pruned
+from toledo.combination.features import (
+    LANGUAGE_MODEL,
+    Feature,
+    SparseNGramFeatures,
+    expand,
+    named_feature,
+    pruned,
+    with_features,
+)
 from toledo.combination.language_models import cut_order
 from toledo.combination.lattice import FEATURES, NetworkLattice
 from toledo.combination.settings import CombinationSettings
-from toledo.combination.tuners import Ascent, Downhill, ListAscent, best_path_bleu, texts_bleu
+from toledo.combination.tuners import LIST_SIZE, Ascent, Downhill, ListAscent, best_path_bleu, best_paths, texts_bleu
 from toledo.combination.votes import (
     CombinationProblem,
     CombinationWeights,
@@ -74,11 +83,12 @@ class TuningRun:
                 remedy="continue it with `resume=True`, choose another directory, or remove this one",
             )
 
-    def checkpoint(self, entropy: float, configuration: dict[str, Any]) -> Checkpoint | None:
-        """Return where the stages for one entropy are saved."""
+    def checkpoint(self, entropy: float, bias: float | None, configuration: dict[str, Any]) -> Checkpoint | None:
+        """Return where the stages for one entropy and one weight of the biased model are saved."""
         if self.directory is None:
             return None
-        return Checkpoint(self.directory / f"entropy-{entropy:g}", configuration, self.resume)
+        name = f"entropy-{entropy:g}" if bias is None else f"entropy-{entropy:g}-bias-{bias:g}"
+        return Checkpoint(self.directory / name, configuration, self.resume)
 
     def remove(self) -> None:
         """Remove what was kept; other files in the directory stay."""
@@ -110,9 +120,12 @@ class Expander:
         return self._expand([lattice.forest for lattice in lattices], lattices, BIGRAMS, self.bigram_model)
 
     def to_order(self, bigrams: VotedForest, lattices: Sequence[NetworkLattice], first: TunedStage) -> NGramForest:
-        """Return the lattices of the second stage, pruned by the weights of the first."""
+        """Return what the weights of the first stage leave to the second: pruned lattices, or lists for latBLEU."""
         scores = bigrams.scores(covering(first.weights, bigrams.forest), self.threads, first.scale)
-        forests = pruned(bigrams.forest, scores, self.settings.threshold, FEATURES)
+        if self.settings.objective == "lattice-bleu":
+            forests = best_paths(with_features(bigrams.forest, FEATURES), scores, LIST_SIZE, self.threads)
+        else:
+            forests = pruned(bigrams.forest, scores, self.settings.threshold, FEATURES)
         return self._expand(forests, lattices, self.settings.order, self.model)
 
     def _expand(
@@ -222,14 +235,9 @@ def covering(weights: CombinationWeights, forest: Forest) -> CombinationWeights:
     return replace(weights, features=Weights({**weights.features, **missing})) if missing else weights
 
 
-def configuration_of(
-    settings: CombinationSettings,
-    systems: Sequence[str],
-    lattices: Sequence[NetworkLattice],
-    references: References,
-    expander: Expander,
-) -> dict[str, Any]:
+def configuration_of(tuning: CombinationTuning, matcher: Matcher) -> dict[str, Any]:
     """Return everything that the result of tuning depends on, as digests where it is long."""
+    lattices, expander = tuning.lattices, tuning.expander
     outputs = hashlib.sha256()
     for lattice in lattices:
         words = lattice.forest.vocabulary.words(lattice.hypotheses.texts.symbols.tolist())
@@ -242,13 +250,13 @@ def configuration_of(
         one.name if not isinstance(one, SparseNGramFeatures) else f"sparse.{one.order}" for one in expander.features
     ]
     return {
-        **{name: str(value) for name, value in asdict(settings).items()},
-        "systems": " ".join(systems),
+        **{name: str(value) for name, value in asdict(expander.settings).items() if name != "synonyms"},
+        "systems": " ".join(tuning.systems),
         "outputs": digest(outputs.hexdigest()),
-        "references": digest(repr(references)),
+        "references": digest(repr(tuning.references)),
         "language model": digest(model.hexdigest()),
         "more features": " ".join(extra),
-        "words match by": Matcher(settings.stemmer, settings.synonyms).signature,
+        "words match by": matcher.signature,
     }
 
 
