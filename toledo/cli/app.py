@@ -38,6 +38,7 @@ OTHER_REMEDY = "check the path, its permissions, and the disk"
 COMMANDS: dict[str, dict[str, Any]] = {
     "Work with outputs of any system": {
         "choose": "toledo.cli.choose:choose",
+        "tune-votes": "toledo.cli.choose:tune_votes",
         "evaluate": "toledo.cli.evaluate:evaluate",
         "compare": "toledo.cli.evaluate:compare",
         "combine": {
@@ -50,7 +51,6 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "train": "toledo.cli.train:train",
         "tune": "toledo.cli.tune:tune",
         "tune-rule": "toledo.cli.tune:tune_rule",
-        "tune-votes": "toledo.cli.choose:tune_votes",
         "refine": "toledo.cli.tune:refine",
         "translate": "toledo.cli.translate:translate",
         "document": {

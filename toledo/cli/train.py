@@ -37,7 +37,9 @@ def train(
     ] = None,
     giza: Annotated[
         tuple[Path, Path] | None,
-        Parameter(help="Word alignments of GIZA++ to use instead, one file (*.A3.final) for each direction."),
+        Parameter(
+            negative="", help="Word alignments of GIZA++ to use instead, one file (*.A3.final) for each direction."
+        ),
     ] = None,
     lm_text: Annotated[Path | None, Parameter(help="Text to estimate the language model from.")] = None,
     language_model: Annotated[tuple[Path, ...], repeated("Language model to use: ARPA file, or a directory.")] = (),

@@ -98,7 +98,7 @@ class ProxyMBR(FewerCalls):
 
 @dataclass(frozen=True)
 class EliminationMBR(FewerCalls):
-    """Give texts up that are worse than the best by `z` standard errors; a proxy makes the errors small."""
+    """Give up texts that are worse than the best by `z` standard errors; a proxy makes the errors small."""
 
     proxy: Proxy = "chrf"
     z: Annotated[float, Meta(gt=0, description="Standard errors by which a text must be worse.")] = 3.0
@@ -114,7 +114,7 @@ class EliminationMBR(FewerCalls):
 
 @dataclass(frozen=True)
 class PruningMBR(FewerCalls):
-    """Give texts up that lose against the best in most resamples of the references (Cheng and Vlachos 2023)."""
+    """Give up texts that lose against the best in most resamples of the references (Cheng and Vlachos 2023)."""
 
     confidence: Annotated[float, Meta(gt=0, lt=1, description="Share of resamples in which a text must lose.")] = 0.99
     first: Annotated[int, Meta(ge=2, description="Number of references that all texts are compared with.")] = 8

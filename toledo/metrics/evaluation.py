@@ -272,7 +272,7 @@ class Comparison(TableResult):
         missed = (
             ""
             if test.detectable is None
-            else f"; {score.name} differences under {test.detectable:.{score.decimals - 1}f} are mostly missed."
+            else f"; a true difference of {test.detectable:.{score.decimals}f} would be found in 4 of 5 cases."
         )
         freedom = "" if test.degrees is None else f", {test.degrees:.1f} degrees of freedom"
         return f"{test.system!r}: {counts} runs ({score.name}: σ {spread}{freedom}){missed}"
@@ -388,8 +388,8 @@ def _size_notes(texts: Mapping[str, Sequence[str]], tests: Sequence[Test], how: 
     for name, other in dict.fromkeys((one.system, one.baseline) for one in unsure):
         differing = sum(said != meant for said, meant in zip(texts[name], texts[other], strict=True))
         if 0 < differing < FEW_DIFFER:
-            share = f"{differing} of {segments:,}"
-            yield f"Few segments differ between {name!r} and {other!r} ({share}): only large differences can be found."
+            share = f"Only {differing} of {segments:,} segments differ"
+            yield f"{share} between {name!r} and {other!r}: only large differences can be found."
 
 
 def _length_ratio(task: ScoringTask, system: SystemTexts) -> float | None:
