@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import working_seconds
-from toledo.compiled.ragged import offsets_of
+from toledo.compiled.ragged import offsets_of, row_products
 from toledo.errors import InputError
 from toledo.forest.linear import dense_rows
 from toledo.metrics.bleu import BLEU
@@ -204,7 +204,7 @@ def rank_states(
         rows = states_by_change(states, pro.max_states, seed)
     pairs = state_pairs(states, pro.pairs, rows)
     if pro.falling_share:
-        scores = states.features @ weights.array(names)
+        scores = row_products(states.features, weights.array(names))
         pairs = with_falling(pairs, state_pairs(states, "consecutive"), scores, pro.falling_share, seed)
     if not pairs.better.size:
         log.warning("PRO: no two states of a document differ in BLEU: the weights stay as they are")
