@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 from differences import signed
 from numpy.typing import NDArray
-from runs import Run, Runs, Text, file_name, save_figure, trained_model
+from runs import PairBench, Run, Text, file_name, save_figure, trained_model
 from stored import CORPUS_BLEU, Stored, add_options, differences, markdown, mean_text
 
 from toledo.consensus.decide import Viterbi, decide
@@ -153,24 +153,12 @@ def main() -> None:
         print("\n".join(f"{name}\n\n{table}" for name, table in tables(stored).items()))
 
 
-class Bench:
+class Bench(PairBench):
     """One pair: its model and its texts."""
 
     def __init__(self, name: str, data: Path, work: Path, threads: int, stored: Stored) -> None:
-        self.name, self.pair, self.threads, self.stored = name, PAIRS[name], threads, stored
-        self.folder, self.given_work = data / self.pair.folder, work
-
-    @cached_property
-    def work(self) -> Path:
-        """Where files on the way are kept."""
-        place = self.stored.work(self.given_work) / self.name
-        place.mkdir(exist_ok=True)
-        return place
-
-    @cached_property
-    def runs(self) -> Runs:
-        """Weights that were found."""
-        return Runs(self.work, ("condition", "seed"))
+        self.pair, self.threads = PAIRS[name], threads
+        super().__init__(name, data / self.pair.folder, work, stored)
 
     @property
     def files(self) -> list[Path]:

@@ -28,7 +28,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from runs import Text, read_lines, save_figure
+from runs import PairBench, Text, read_lines, save_figure
 from stored import CORPUS_BLEU, Run, Stored, add_options, differences, markdown, mean_text
 
 from toledo.compiled.kernels import working_seconds
@@ -172,19 +172,12 @@ def main() -> None:
         print("\n".join(f"{name}\n\n{table}" for name, table in tables(stored).items()))
 
 
-class Bench:
+class Bench(PairBench):
     """One pair: its texts, its baseline, and its runs."""
 
     def __init__(self, name: str, data: Path, work: Path, threads: int, stored: Stored) -> None:
-        self.name, self.pair, self.threads, self.stored = name, PAIRS[name], threads, stored
-        self.folder, self.given_work = data / self.pair.folder, work
-
-    @cached_property
-    def work(self) -> Path:
-        """Where files on the way are kept."""
-        place = self.stored.work(self.given_work) / self.name
-        place.mkdir(exist_ok=True)
-        return place
+        self.pair, self.threads = PAIRS[name], threads
+        super().__init__(name, data / self.pair.folder, work, stored)
 
     @property
     def files(self) -> list[Path]:

@@ -1,4 +1,4 @@
-"""What experiments share: runs kept line by line beside their translations, means over seeds, and the bootstrap.
+"""What experiments share: texts, models of language pairs, and runs kept line by line beside their translations.
 
 A run is a dictionary; those of `key` fields are found again, so that an experiment may be stopped and started at will.
 """
@@ -9,11 +9,13 @@ import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from stored import Stored
 
 from toledo.metrics.bleu import BLEU
 from toledo.model import PhraseModel
@@ -22,7 +24,6 @@ from toledo.training import train
 from toledo.view.plots import Plot
 from toledo.view.svg import grid, svg_file
 
-SAMPLES = 10_000
 Lines = list[list[str]]
 Run = dict[str, Any]
 
@@ -81,6 +82,26 @@ def trained_model(folder: Path, language: str, work: Path, threads: int) -> Phra
         logging.info("%s: training", folder.name)
         train(read_parallel(folder / f"train.{language}", folder / "train.en"), threads=threads).save(work / "model")
     return PhraseModel.load(work / "model")
+
+
+class PairBench:
+    """One pair of languages of an experiment: where its files are, and its runs."""
+
+    def __init__(self, name: str, folder: Path, work: Path, stored: Stored) -> None:
+        self.name, self.folder, self.stored = name, folder, stored
+        self._given_work = work
+
+    @cached_property
+    def work(self) -> Path:
+        """Where files on the way are kept."""
+        place = self.stored.work(self._given_work) / self.name
+        place.mkdir(exist_ok=True)
+        return place
+
+    @cached_property
+    def runs(self) -> Runs:
+        """Weights that were found."""
+        return Runs(self.work, ("condition", "seed"))
 
 
 def save_figure(rows: Sequence[Sequence[tuple[str, Plot]]], path: Path, width: int = 420) -> None:

@@ -1,5 +1,7 @@
 """Reranking by features and metrics without references, and rules that narrow step by step."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -100,3 +102,18 @@ def test_refusals() -> None:
     for rule in (["rerank:feature=judge", "mbr"], "rerank:feature=judge"):
         with pytest.raises(toledo.InputError, match="not in forests"):
             toledo.choose_many([toledo.Forest.from_list(["a", "b"])], rule=rule)
+
+
+def test_a_function_is_asked_for_the_texts_of_many_segments_in_the_calling_thread() -> None:
+    calls = []
+
+    def length(hypotheses: list[str], references: list[str], sources: list[str] | None) -> list[float]:
+        calls.append((threading.current_thread(), len(hypotheses), sources))
+        return [float(len(one)) for one in hypotheses]
+
+    lists = [["a", "b c"], ["x y z", "x"], []]
+    rule = toledo.Rerank(metric=toledo.utility(length, needs=("sources",)))
+    chosen = toledo.choose_many(lists, sources=["s", "t", "u"], rule=rule, threads=2)
+    assert chosen.texts == ["b c", "x y z", ""]
+    assert calls == [(threading.main_thread(), 4, ["s", "s", "t", "t"])]
+    assert toledo.choose_many([[], []], sources=["s", "t"], rule=rule).texts == ["", ""]

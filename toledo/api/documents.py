@@ -241,7 +241,7 @@ def tune_documents(
     """Tune the weights of a model and of document models, for the best BLEU of a document search.
 
     `objective` is corpus-expected-bleu, expected-bleu or pro, also with settings ("pro:pairs=consecutive"), or a
-    `DocumentPRO` or `DocumentGradient`. `document_size` cuts each document to tune on into pieces of so many segments.
+    `DocumentPRO` or `DocumentGradient`. `document_size` cuts each document to tune on into pieces of this size.
     With `dev` (sources, references, and document ids if there are any) the round with the best BLEU of these documents
     is chosen. `initial` weights are those of the "model", "default" (Moses'), "docent" (Docent's defaults), "zero", a
     file, or `Weights`; `document_models` have their own. With `output` the tuned model is saved there, and each round

@@ -272,7 +272,7 @@ def tune(  # one argument for each option
     output: OutputDirectory,
     document_ids: DocumentIds = None,
     document_size: Annotated[
-        int | None, Parameter(help="Cut each document to tune on into pieces of so many segments.")
+        int | None, Parameter(help="Cut each document to tune on into pieces of this many segments.")
     ] = None,
     document_model: DocumentModels = (),
     semantic_space: SpaceDirectory = None,

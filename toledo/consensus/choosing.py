@@ -27,7 +27,7 @@ from toledo.consensus.asking import Valued, ask_together, gains_of
 from toledo.consensus.choice import Choice, Ranked
 from toledo.consensus.decide import NOTHING
 from toledo.consensus.mbr import MBR, best_first
-from toledo.consensus.rerank import steps_of
+from toledo.consensus.rerank import Rerank, steps_of
 from toledo.consensus.rule import SAMPLED_TEXTS, Decision, Rule, check_scale
 from toledo.consensus.texts import best_texts
 from toledo.errors import InputError
@@ -197,11 +197,15 @@ def _valued(rule: Rule, problems: Sequence[TextProblem], threads: int | None) ->
         metric.encode_ahead(_texts_of(metric, problems))
     if isinstance(rule, MBR) and (isinstance(metric, UtilityMetric) or not rule.compares_all):
         return ask_together(rule, rule.metric_for_texts(), problems)
+    if isinstance(rule, Rerank) and problems:
+        for problem in problems:
+            _require_inputs(metric, problem)
+        values = rule.values_together(problems)
+        return [Valued(own, problem.matrix, 0) for own, problem in zip(values, problems, strict=True)]
 
     def work(place: int, _end: int) -> Valued:
         problem = problems[place]
-        if metric is not None and problem.matrix is None:
-            require_inputs(metric, True, problem.source)
+        _require_inputs(metric, problem)
         calls = 0
         if isinstance(rule, MBR):
             references = min(rule.reference_size, len(problem.references))
@@ -210,6 +214,12 @@ def _valued(rule: Rule, problems: Sequence[TextProblem], threads: int | None) ->
         return Valued(rule.values(problem), problem.matrix, calls)
 
     return list(map_chunks(work, len(problems), chunk=1, threads=threads))
+
+
+def _require_inputs(metric: Metric | None, problem: TextProblem) -> None:
+    """Refuse a segment that lacks what the metric needs."""
+    if metric is not None and problem.matrix is None:
+        require_inputs(metric, True, problem.source)
 
 
 def _texts_of(metric: Metric, problems: Sequence[TextProblem]) -> list[str]:

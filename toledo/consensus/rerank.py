@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
@@ -63,11 +63,15 @@ class Rerank(Settings, Rule):
 
     def values(self, problem: TextProblem) -> Floats:
         """Return the feature or score of each text; −inf for all but the best."""
-        if self._scorer is not None:
-            values = _scores_alone(self._scorer, problem)
+        return self.values_together([problem])[0]
+
+    def values_together(self, problems: Sequence[TextProblem]) -> list[Floats]:
+        """Return the values for several segments; a metric is asked for all their texts at once."""
+        if self._scorer is None:
+            found = [_features(str(self.feature), problem) for problem in problems]
         else:
-            values = _features(str(self.feature), problem)
-        return keep_best(values, self.keep)
+            found = _scores_alone(self._scorer, problems)
+        return [keep_best(values, self.keep) for values in found]
 
 
 def _features(name: str, problem: TextProblem) -> Floats:
@@ -84,11 +88,13 @@ def _features(name: str, problem: TextProblem) -> Floats:
     return np.array([features[name] for features in problem.features], np.float64)
 
 
-def _scores_alone(metric: Metric, problem: TextProblem) -> Floats:
-    """Return the score of each text without a reference, with a minus sign for error rates."""
-    sources = None if problem.source is None else [problem.source] * len(problem.texts)
-    scores = metric.scores(metric.corpus_statistics(problem.texts, [()] * len(problem.texts), 1, sources))
-    return scores if metric.higher_is_better else -scores
+def _scores_alone(metric: Metric, problems: Sequence[TextProblem]) -> list[Floats]:
+    """Return the scores of the texts of segments without references, with a minus sign for error rates."""
+    texts = [text for problem in problems for text in problem.texts]
+    sources = [problem.source for problem in problems if problem.source is not None for _ in problem.texts]
+    scores = metric.scores(metric.corpus_statistics(texts, [()] * len(texts), 1, sources or None))
+    ends = np.cumsum([len(problem.texts) for problem in problems])
+    return np.split(scores if metric.higher_is_better else -scores, ends[:-1])
 
 
 @dataclass(frozen=True)

@@ -210,7 +210,7 @@ def documents_of(segments: Sequence[Segment]) -> list[Document]:
 
 
 def cut_documents(documents: Sequence[Document], size: int) -> list[Document]:
-    """Cut each document into pieces of so many segments, the last of which may have fewer."""
+    """Cut each document into pieces of `size` segments, the last of which may have fewer."""
     return [
         Document(f"{one.identifier}:{number}", one.segments[begin : begin + size])
         for one in documents

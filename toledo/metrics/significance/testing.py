@@ -95,7 +95,7 @@ class Resampling:
 
     @property
     def too_few_resamples(self) -> bool:
-        """Whether the level of intervals is beyond what so many resamples can tell."""
+        """Whether there are too few resamples for the level of the intervals."""
         return self.test != "jackknife" and round((self.resamples + 1) * (1.0 - self.shown_level), 9) <= 1.0
 
     @property
@@ -190,7 +190,7 @@ def _record(
     runs: Sequence[int],
     tests: int,
 ) -> Test:
-    """Return the record of a test, with the sizes that its difference would need to be found among so many tests."""
+    """Return the record of one of several tests, with the sizes that its difference would need to be found."""
     value, error, level = estimate.value, estimate.standard_error, how.decisive_level(tests)
     several, known = max(runs) > 1, error > 0.0
     number = len(runs) / sum(1 / one for one in runs)  # of runs of each system that would vary as much

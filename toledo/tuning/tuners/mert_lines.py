@@ -29,7 +29,7 @@ from toledo.forest.forest import sentences_at_once
 from toledo.forest.linear import Vector, row_scores
 from toledo.metrics.metric import Metric
 from toledo.metrics.references import Counter
-from toledo.metrics.utility import UtilityMetric
+from toledo.metrics.utility import PairMetric
 from toledo.objectives.lists import sign
 from toledo.tuning.examples import Examples
 from toledo.tuning.tuner import TuningProblem
@@ -406,6 +406,6 @@ def forest_lines(problem: TuningProblem, free: NDArray[np.int64]) -> ForestLines
     """Return the lines through the weights of lattices and forests."""
     examples, start, space, threads = _fields(problem)
     texts = examples.metric.prepare(examples.references, examples.forest.vocabulary)
-    if isinstance(examples.metric, UtilityMetric):  # functions are called in the calling thread
+    if isinstance(examples.metric, PairMetric):  # functions and models are called in the calling thread
         threads = 1
     return ForestLines(examples, start, space, threads, free, texts)
