@@ -74,6 +74,12 @@ def test_every_kind_has_names_with_help(kind: str) -> None:
     ]
 
 
+def test_without_a_kind_all_kinds_are_listed_with_their_names() -> None:
+    found = {one.name: one.help for one in list_names().names}
+    assert [*found] == [*REGISTRIES]
+    assert found["utilities"] == "bleu, bleu+1, bleu+0.01, chrf, ter, mean."
+
+
 def test_an_unknown_kind_names_the_nearest() -> None:
     with pytest.raises(toledo.UnknownNameError, match="did you mean 'metrics'"):
         list_names("metric")

@@ -237,10 +237,10 @@ class _Matrices:
             else:
                 remedy = "give one for each segment"
                 raise InputError(
-                    f"matrices end at segment {segment}", argument="matrix", segment=segment, remedy=remedy
+                    f"matrices end at segment {segment}", argument="matrices", segment=segment, remedy=remedy
                 )
         if next(matrices, None) is not None:
-            raise InputError("more matrices than segments", argument="matrix", remedy="give one for each segment")
+            raise InputError("more matrices than segments", argument="matrices", remedy="give one for each segment")
 
     def naming_file(self, choices: Iterator[Choice], lists: str | PathLike[str] | None) -> Iterator[Choice]:
         """Yield choices; errors about a matrix name its segment and file."""

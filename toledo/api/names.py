@@ -15,6 +15,7 @@ T = TypeVar("T")
 
 REGISTRIES = {
     "metrics": "toledo.metrics.registry:METRICS",
+    "utilities": "toledo.consensus.gains:GAINS",
     "rules": "toledo.consensus.registry:RULES",
     "objectives": "toledo.tuning.settings:TUNERS",
     "searches": "toledo.search.settings:SEARCHES",
@@ -129,8 +130,10 @@ def get(kind: str, name: str) -> Any:
     return registry[name]
 
 
-def list_names(kind: str) -> NameTable:
-    """Return the names of a kind, such as "metrics", with their settings, defaults and help texts."""
+def list_names(kind: str | None = None) -> NameTable:
+    """Return the names of a kind, such as "metrics", with their settings, defaults and help texts; or all kinds."""
+    if kind is None:
+        return NameTable("kinds", tuple(RegisteredName(one, f"{', '.join(names(one))}.") for one in REGISTRIES))
     key, registry = _kind(kind), _registry(kind)
     if not isinstance(registry, Registry):  # formats
         return NameTable(key, tuple(RegisteredName(name, form.description) for name, form in registry.items()))
@@ -160,7 +163,8 @@ def _registered(path: str, name: str) -> Callable[[T], T]:
 def _described(registry: Registry[Any], name: str) -> RegisteredName:
     if (preset := registry.preset(name)) is not None:
         chosen = ",".join(f"{key}={_shown(value)}" for key, value in preset.settings.items())
-        return RegisteredName(name, f"The same as {preset.name}{':' if chosen else ''}{chosen}.")
+        base = preset.name.rpartition(":")[2].lower()  # of an import path, the class
+        return RegisteredName(name, f"The same as {base}{':' if chosen else ''}{chosen}.")
     target = registry.get(name)
     settings = describe(target) if isinstance(target, type) else {}
     return RegisteredName(

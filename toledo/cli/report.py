@@ -13,7 +13,9 @@ from toledo.cli.options import COMMON, Common, OutputDirectory, Seed, flag
 
 log = logging.getLogger(__name__)
 
-Kind = Literal["metrics", "rules", "objectives", "searches", "document-models", "aligners", "tokenizers", "formats"]
+Kind = Literal[
+    "metrics", "utilities", "rules", "objectives", "searches", "document-models", "aligners", "tokenizers", "formats"
+]
 Command = Literal[
     "choose", "tune-votes", "evaluate", "compare", "combine", "train", "tune", "tune-rule", "refine", "translate",
     "sample", "document", "export", "import", "align", "lm", "forest",
@@ -55,13 +57,18 @@ def report(
         print_result("report", {"output": str(output), "parts": page.headings}, common)
 
 
-def list_names(kind: Annotated[Kind, Parameter(help="What to list.")], *, common: Common = COMMON) -> None:
+def list_names(
+    kind: Annotated[Kind | None, Parameter(help="What to list; all kinds with their names by default.")] = None,
+    *,
+    common: Common = COMMON,
+) -> None:
     """List the names that options such as --metric and --rule accept, with their settings and defaults.
 
-    Settings are written after a colon: --rule mbr:metric=chrf,size=100.
+    Settings are written after a colon: --rule mbr:metric=chrf,size=100. Utilities are further metrics of the rule mbr.
 
     **Examples**
 
+        toledo list
         toledo list metrics
         toledo list objectives --json
     """

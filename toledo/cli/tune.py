@@ -152,7 +152,10 @@ def tune_rule(
     ] = None,
     source: Annotated[Path | None, Parameter(alias="-s", help="Text to translate, one segment per line.")] = None,
     reference: References = (),
-    rule: Annotated[tuple[str, ...], repeated("Decision rule to try, as NAME or NAME:key=value,….")] = ("mbr",),
+    rule: Annotated[
+        tuple[str, ...],
+        repeated("Decision rule to try, as NAME or NAME:key=value,… (see toledo list rules). [default: mbr]"),
+    ] = ("mbr",),
     scale: Annotated[
         tuple[float, ...], repeated("Scale to try. [default: twelve, relative to the weights, or from 0.1 to 10]")
     ] = (),
