@@ -237,10 +237,10 @@ class _Matrices:
             else:
                 remedy = "give one for each segment"
                 raise InputError(
-                    f"matrices end at segment {segment}", argument="matrices", segment=segment, remedy=remedy
+                    f"matrices end at segment {segment}", argument="matrix", segment=segment, remedy=remedy
                 )
         if next(matrices, None) is not None:
-            raise InputError("more matrices than segments", argument="matrices", remedy="give one for each segment")
+            raise InputError("more matrices than segments", argument="matrix", remedy="give one for each segment")
 
     def naming_file(self, choices: Iterator[Choice], lists: str | PathLike[str] | None) -> Iterator[Choice]:
         """Yield choices; errors about a matrix name its segment and file."""
@@ -252,7 +252,7 @@ class _Matrices:
                 raise
             place = "" if error.segment is None or "segment" in error.message else f"segment {error.segment}: "
             name = error.file if file is None else display_name(str(file))
-            more: dict[str, Any] = {"argument": "matrix", "segment": error.segment, "remedy": error.remedy}
+            more: dict[str, Any] = {"argument": "matrices", "segment": error.segment, "remedy": error.remedy}
             raise InputError(f"{place}{error.message}", file=name, **more) from None
 
 
