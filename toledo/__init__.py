@@ -18,6 +18,7 @@ __version__ = "0.2.0.dev0"
 
 _MODULES = {  # module → names
     "api.align": "Aligner Alignments align",
+    "api.build": "Build BuildStage build",
     "api.choose": "choose choose_many iter_choose tune_votes",
     "api.combination": "Combination Combined combine",
     "api.demo": "demo",

@@ -3,6 +3,9 @@
 from toledo.api.align import Aligner as Aligner
 from toledo.api.align import Alignments as Alignments
 from toledo.api.align import align as align
+from toledo.api.build import Build as Build
+from toledo.api.build import BuildStage as BuildStage
+from toledo.api.build import build as build
 from toledo.api.choose import choose as choose
 from toledo.api.choose import choose_many as choose_many
 from toledo.api.choose import iter_choose as iter_choose

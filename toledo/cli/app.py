@@ -48,6 +48,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         },
     },
     "Train and translate": {
+        "build": "toledo.cli.build:build",
         "train": "toledo.cli.train:train",
         "tune": "toledo.cli.tune:tune",
         "tune-rule": "toledo.cli.tune:tune_rule",

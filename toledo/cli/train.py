@@ -74,7 +74,7 @@ def train(
     from toledo.api.train import train
 
     model = train(
-        *_corpus(source, target, pairs),
+        *corpus_of(source, target, pairs),
         tokenized=tokenized,
         clean=clean,
         **{**vars(text), **vars(settings)},
@@ -127,7 +127,7 @@ def align(
     require_output(output)
     from toledo.api.align import Aligner, align, alignment_training, require_kept
 
-    corpus = _corpus(source, target, pairs)
+    corpus = corpus_of(source, target, pairs)
     if write_aligner is not None:
         require_kept(alignment_training(aligner, symmetrize))
         Aligner.require_output(write_aligner)
@@ -148,7 +148,8 @@ def align(
         found.aligner.save(write_aligner)
 
 
-def _corpus(source: Path | None, target: Path | None, pairs: Path | None) -> tuple[Texts | Pairs, Texts | None]:
+def corpus_of(source: Path | None, target: Path | None, pairs: Path | None) -> tuple[Texts | Pairs, Texts | None]:
+    """Return sources and targets, or a file of pairs."""
     if pairs is not None and source is None and target is None:
         return pairs, None
     if pairs is not None or source is None or target is None:

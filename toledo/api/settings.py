@@ -1,0 +1,42 @@
+"""Settings of `toledo.build`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from toledo.settings import Meta, Settings
+
+Effort = Literal["quick", "standard", "thorough"]
+MOST_TO_REFINE = 100_000  # pairs, at effort "standard"
+
+
+@dataclass(frozen=True)
+class BuildSettings(Settings):
+    """How much work goes into a model."""
+
+    effort: Annotated[
+        Effort,
+        Meta(
+            description="quick trains and tunes; standard adds reordering, a 5-gram model, refining (up to 100,000 "
+            "pairs) and a decision rule; thorough tunes three times as often and always refines."
+        ),
+    ] = "standard"
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """Arguments of `train`."""
+        if self.effort == "quick":
+            return {}
+        return {"reordering": True, "lexical": "model1", "lm_order": 5}
+
+    @property
+    def tuning(self) -> dict[str, Any]:
+        """Arguments of `tune`."""
+        if self.effort == "quick":
+            return {"objective": "mira", "rounds": 5}
+        return {"objective": "corpus-expected-bleu", "runs": 3 if self.effort == "thorough" else 1}
+
+    def refines(self, pairs: int) -> bool:
+        """Whether as many pairs are refined."""
+        return self.effort == "thorough" or (self.effort == "standard" and pairs <= MOST_TO_REFINE)
