@@ -75,15 +75,16 @@ def test_a_model_is_built_and_translates_as_it_was_tested(data: toledo.ExampleDa
         text.sources, text.targets, test=test, effort="quick", tokenized=True, output=tmp_path / "built"
     )
     assert [one.name for one in found.stages] == ["train", "tune"]
-    assert str(found).splitlines()[0].split() == ["stage", "dev", "BLEU", "kept", "CPU", "s", "what"]
+    assert str(found).splitlines()[0].split() == ["stage", "dev", "BLEU", "kept", "time", "what"]
     texts = toledo.load(tmp_path / "built/model").translate(data.test.sources, tokenized=True)
     again = toledo.evaluate(texts, data.test.references, tokenize="none")
     assert found.test["bleu"].score == again["bleu"].score
     stored = json.loads((tmp_path / "built/build.json").read_text("utf-8"))
     assert [one["name"] for one in stored["stages"]] == ["train", "tune"]
-    assert "corpus" not in found.signature and "effort:quick" in found.signature
+    assert "effort:quick" in found.signature
     page = (tmp_path / "built/report.html").read_text("utf-8")
-    assert "Tuning: tune" in page and "Scores" in page
+    assert "Tuning: tune" in page
+    assert "Scores" in page
 
 
 def test_a_stage_that_does_not_help_is_left_out(
@@ -141,7 +142,7 @@ def test_other_texts_cannot_resume(data: toledo.ExampleData, tmp_path: Path) -> 
     given = {"effort": "quick", "tokenized": True, "output": output}
     toledo.build(text.sources, text.targets, **given)  # type: ignore[arg-type]
     with pytest.raises(toledo.RunError, match="texts changed"):
-        toledo.build(text.sources[1:], text.targets[1:], resume=True, **given)  # type: ignore[arg-type]
+        toledo.build(text.sources[::-1], text.targets[::-1], resume=True, **given)  # type: ignore[arg-type]
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ USED = {  # a package or module whose kernels each command uses
     "document": "toledo.search.document",
     "export": "toledo.phrases",
     "import": "toledo.language_model.arpa",
+    "build": "toledo.phrases",
     "align": "toledo.phrases.word_alignment",
     "lm": "toledo.language_model.estimate",
     "forest": "toledo.forest",

@@ -28,6 +28,7 @@ TESTS = {
     "docs/extending.md": "tests/docs/test_extending_page.py",
     "docs/formats.md": "tests/docs/test_new_users_pages.py",
     "docs/llm.md": "tests/docs/test_new_users_pages.py",
+    "docs/build.md": "tests/docs/test_new_users_pages.py",
     "docs/quick-start.md": "tests/docs/test_new_users_pages.py",
     "docs/evaluation.md": "tests/metrics/test_evaluation_page.py",
     "docs/significance.md": "tests/metrics/test_evaluation_page.py",

@@ -32,6 +32,11 @@ def test_parts_in_the_quick_start(here: Path) -> None:
     run_page(text[text.index("Align words") : text.index("## In Python")])
 
 
+def test_building(here: Path) -> None:
+    run_page((DOCS / "build.md").read_text(encoding="utf-8").split("\n## With your own")[0])
+    assert len(Path("test.out").read_text(encoding="utf-8").splitlines()) == 100
+
+
 def test_outputs_of_an_llm(here: Path) -> None:
     run_page((DOCS / "llm.md").read_text(encoding="utf-8").split("\n## Rerank")[0])
 

@@ -100,10 +100,10 @@ class Build(TableResult):
         return [one.to_dict() for one in self.stages]
 
     def __str__(self) -> str:
-        rows = [["stage", f"dev {self.metric}", "kept", "CPU s", "what"]]
+        rows = [["stage", f"dev {self.metric}", "kept", "time", "what"]]
         for one in self.stages:
             score = "" if one.score is None else f"{one.score:.2f}"
-            rows.append([one.name, score, "yes" if one.kept else "no", f"{one.seconds:.0f}", one.what])
+            rows.append([one.name, score, "yes" if one.kept else "no", f"{one.seconds:.0f} CPU s", one.what])
         scores = ", ".join(
             f"{one.name} {one.score:.2f}" + (f" ± {one.interval.half_width:.2f}" if one.interval else "")
             for one in self.test.scores.values()

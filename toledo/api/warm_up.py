@@ -116,6 +116,13 @@ class _Tiny:
             self.train()
         return toledo.load(self.directory / "model")  # maps arrays, as users do: kernels are compiled for that kind
 
+    def build(self) -> None:
+        text = self.data.train
+        held_out = text.sources[:24], text.targets[:24]
+        toledo.build(
+            text.sources, text.targets, dev=held_out, test=held_out, tokenized=True, output=self.directory / "built"
+        )
+
     def tune(self) -> None:
         for objective in OBJECTIVES:
             metric = "chrf" if objective == "expected" else "bleu"

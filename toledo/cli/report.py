@@ -17,8 +17,8 @@ Kind = Literal[
     "metrics", "utilities", "rules", "objectives", "searches", "document-models", "aligners", "tokenizers", "formats"
 ]
 Command = Literal[
-    "choose", "tune-votes", "evaluate", "compare", "combine", "train", "tune", "tune-rule", "refine", "translate",
-    "sample", "document", "export", "import", "align", "lm", "forest",
+    "choose", "tune-votes", "evaluate", "compare", "combine", "train", "build", "tune", "tune-rule", "refine",
+    "translate", "sample", "document", "export", "import", "align", "lm", "forest",
 ]  # fmt: skip
 
 
