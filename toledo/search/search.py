@@ -97,6 +97,7 @@ class WeightedModel:
             pairs.targets.offsets,
             pairs.targets.words,
             self.pair_scores,
+            np.empty(0, np.uint8) if pairs.origin is None else pairs.origin,
             self.scoring,
             self.model.settings.table_limit,
         )
