@@ -292,7 +292,7 @@ def _same_features(tables: Sequence[PhraseTable], how: str) -> tuple[str, ...]:
             own, other = ", ".join(names), ", ".join(table.feature_names)
             raise InputError(
                 f"{how} needs the same scores in all tables: table 0 has {own}, table {number} has {other}",
-                remedy="put them side by side (`combine=either`), or make tables with the same scores",
+                remedy="put them side by side (`combine_tables=either`), or make tables with the same scores",
             )
     return names
 
