@@ -73,10 +73,21 @@ class AddOptions(TypedDict, total=False):
 
 def added(model: PhraseModel, **how: Unpack[AddOptions]) -> PhraseModel:
     """Return a model with more phrase tables and language models."""
-    own = {name: how.pop(name) for name in ("combine_tables", "back_off_length") if name in how}  # type: ignore[misc]
-    if not how.get("phrase_tables") and not how.get("language_models"):
+    tables, models = how.get("phrase_tables", ()), how.get("language_models", ())
+    if not tables and not models:
         raise InputError("nothing to add", remedy="give `phrase_tables` or `language_models`")
-    return extend(model, settings=TableSettings(**own), **how)  # type: ignore[misc]
+    settings = TableSettings(
+        how.get("combine_tables", EITHER.combine_tables), how.get("back_off_length", EITHER.back_off_length)
+    )
+    return extend(
+        model,
+        tables,
+        models,
+        settings=settings,
+        interpolate_on=how.get("interpolate_on"),
+        threads=how.get("threads"),
+        progress=how.get("progress", silent),
+    )
 
 
 def read_language_models(
