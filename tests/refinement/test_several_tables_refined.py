@@ -13,7 +13,6 @@ from toledo import storage
 from toledo.api.model import Model
 from toledo.api.train import train
 from toledo.errors import InputError
-from toledo.language_model.model import LanguageModel
 from toledo.model import PhraseModel, default_weights, feature_names
 from toledo.phrases.several import part_of, recoded, unite
 from toledo.refinement.ascent import softmax
@@ -102,9 +101,8 @@ def test_gradients_are_those_of_central_differences(seed: int) -> None:
 @pytest.fixture(scope="module")
 def both() -> Model:
     model = train(SOURCES, TARGETS, tokenized=True, lm_order=2)
-    other = train(*OTHERS, tokenized=True, lm_order=3).phrase_model
-    language_model = LanguageModel(other.language_models[0].ngrams, other.target_vocabulary)
-    return model.add(phrase_tables=[other.table], language_models=[language_model])
+    other = train(*OTHERS, tokenized=True, lm_order=3)
+    return model.add(phrase_tables=[other], language_models=[other])
 
 
 def corpus_of(model: PhraseModel) -> ParallelCorpus:

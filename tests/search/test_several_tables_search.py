@@ -120,10 +120,10 @@ def test_the_table_limit_is_that_of_each_table() -> None:
         {(("a",), (word,)): (value, 0.0, 0.0, 0.0) for word, value in zip("xyz", order, strict=True)}
         for order in ((-3.0, -1.0, -2.0), (-9.0, -8.0, -7.0))
     ]
-    model = united_model(tables, (0, 0), (), [0.0])
+    model = united_model(tables, (0, 0), (2,), [0.0])
     weights = Weights({**model.weights, "phrase.backward": 1.0, "phrase.backward.1": 1.0, "oov": 1.0})
     for limit, expected in ((0, [-1, -2, -3, -7, -8, -9]), (2, [-1, -2, -7, -8]), (1, [-1, -7])):
-        limited = PhraseModel(model.table, (), weights, SearchSettings(6, limit))
+        limited = PhraseModel(model.table, model.language_models, weights, SearchSettings(6, limit))
         (forest,) = BeamSearch(limited, Beam(ALL)).forests([["a"]], threads=1)
         found = [one.score for one in k_best(forest, forest.scores(weights))]
         assert found == pytest.approx(expected)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
@@ -23,10 +23,13 @@ from toledo.text.corpus import ParallelCorpus
 from toledo.text.vocabulary import RESERVED, Vocabulary
 from toledo.training import add_parts
 
+if TYPE_CHECKING:
+    from toledo.api.model import Model  # which imports this module
+
 log = logging.getLogger(__name__)
 
-GivenTable: TypeAlias = PhraseTable | str | Path
-GivenLanguageModel: TypeAlias = LanguageModel | str | Path
+GivenTable: TypeAlias = "Model | PhraseModel | PhraseTable | str | Path"
+GivenLanguageModel: TypeAlias = "Model | PhraseModel | LanguageModel | str | Path"
 TuningText: TypeAlias = tuple[Texts, Texts]
 
 
@@ -42,8 +45,9 @@ def extend(
 ) -> PhraseModel:
     """Return a model with more phrase tables and language models.
 
-    A table is a file of Moses or the directory of a model, a language model also an ARPA file. The two texts of
-    `interpolate_on`, of which linear interpolation finds its weights, are prepared as those of the model were.
+    A table is a file of Moses, a model or its directory; a language model is an ARPA file, a directory, or those of a
+    model. The two texts of `interpolate_on`, on which linear interpolation finds its weights, are prepared as those of
+    the model were.
     """
     _refuse_unused(phrase_tables, settings, interpolate_on)
     _refuse_twice(phrase_tables, "phrase table")
@@ -96,15 +100,21 @@ def read_language_models(
     """Return language models over a vocabulary, which their words join; of a translation model, all that it has."""
     found = list[LanguageModel]()
     for one in given:
-        if isinstance(one, LanguageModel):
+        if isinstance(one, str | Path) and not (Path(one) / DESCRIPTION).exists():
+            found.append(read_language_model(one, vocabulary, progress))
+        elif isinstance(one, LanguageModel):
             found.append(one.with_vocabulary(vocabulary))
-        elif (Path(one) / DESCRIPTION).exists():
-            other = PhraseModel.load(one)
+        else:
+            other = _phrase_model(one)
             own = (LanguageModel(model.ngrams, other.target_vocabulary) for model in other.language_models)
             found += [model.with_vocabulary(vocabulary) for model in own]
-        else:
-            found.append(read_language_model(one, vocabulary, progress))
     return tuple(found)
+
+
+def _phrase_model(given: Model | PhraseModel | str | Path) -> PhraseModel:
+    if isinstance(given, str | Path):
+        return PhraseModel.load(given)
+    return given if isinstance(given, PhraseModel) else given.phrase_model
 
 
 def _name(given: object) -> str:
@@ -114,18 +124,19 @@ def _name(given: object) -> str:
 def _read_table(given: GivenTable, model: PhraseModel, progress: Progress) -> PhraseTable:
     if isinstance(given, PhraseTable):
         return given
-    if not Path(given).is_dir():
+    if isinstance(given, str | Path) and not Path(given).is_dir():
         return read_phrase_table(given, Vocabulary(), Vocabulary(), None, progress)
-    other = PhraseModel.load(given)
+    other = _phrase_model(given)
     own, theirs = model.preparation, other.preparation
     if all((*own.languages, *theirs.languages)) and own.languages != theirs.languages:
+        here, there = " to ".join(own.languages), " to ".join(theirs.languages)
         raise InputError(
-            f"{given} is a model for {' to '.join(theirs.languages)}, this one is for {' to '.join(own.languages)}",
+            f"{_name(given)} is a model for {there}, this one is for {here}",
             argument="phrase_tables",
             remedy="give the table of the same direction",
         )
     if own.signature != theirs.signature:
-        log.warning("%s: its text was prepared differently: %s, here %s", given, theirs.signature, own.signature)
+        log.warning("%s: its text was prepared differently: %s, here %s", _name(given), theirs.signature, own.signature)
     return other.table
 
 
