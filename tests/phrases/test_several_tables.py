@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from several_twin import Content, tables_of, united_model
+from small_models import small_model
 from small_tables import content_of, entries, make_table
 
 from toledo.errors import InputError
@@ -232,6 +233,16 @@ def test_a_model_of_several_tables_is_saved(tmp_path: Path) -> None:
     assert (
         "format = 2" in (tmp_path / "model" / "model.toml").read_text()
     )  # older versions say that they cannot read it
+
+
+def test_a_model_of_one_table_is_what_it_was(tmp_path: Path) -> None:
+    """Older versions read it, and models that they wrote are read."""
+    small_model().save(tmp_path / "model")
+    text = (tmp_path / "model" / "model.toml").read_text()
+    assert "format = 1" in text
+    assert "tables" not in text
+    assert not list((tmp_path / "model").glob("*origin*"))
+    assert PhraseModel.load(tmp_path / "model").table.pairs.origin is None
 
 
 def test_damaged_arrays_are_refused() -> None:

@@ -11,6 +11,7 @@ from small_refinements import ALL, hypotheses, random_model, random_space
 
 from toledo import storage
 from toledo.api.model import Model
+from toledo.api.refine import refine
 from toledo.api.train import train
 from toledo.errors import InputError
 from toledo.model import PhraseModel, default_weights, feature_names
@@ -18,6 +19,7 @@ from toledo.phrases.several import part_of, recoded, unite
 from toledo.refinement.ascent import softmax
 from toledo.refinement.distributions import PHRASE, has_word_sums, refined_model, with_word_sums
 from toledo.refinement.objective import RefinementObjective, TrainedParameters
+from toledo.refinement.settings import RefineSettings
 from toledo.refinement.training_lists import make_folds
 from toledo.text.corpus import ParallelCorpus, encode_texts
 
@@ -129,6 +131,23 @@ def test_folds_have_the_other_tables_and_language_models(both: Model, tmp_path: 
             assert (one.source, one.target) == (same.source, same.target)
         theirs, ours = part_of(found.table, 1), part_of(model.table, 1)
         assert sorted(map(repr, theirs)) == sorted(map(repr, ours))
+
+
+@pytest.mark.parametrize("folds", [1, 2])
+def test_refining_leaves_the_second_table_alone(both: Model, tmp_path: Path, folds: int) -> None:
+    both.save(tmp_path / "both")
+    settings = RefineSettings("phrase", folds=folds, nbest=20, tau=1e-6, iterations=2, tune_every=0, keep_weights=True)
+    sets = {"tune": (SOURCES, TARGETS), "dev": OTHERS}
+    found = refine(
+        tmp_path / "both", SOURCES, TARGETS, **sets, tokenized=True, settings=settings, output=tmp_path / "refined"
+    )
+    assert len(found.iterations) == 3
+    before, after = (PhraseModel.load(tmp_path / name).table for name in ("both", "refined"))
+    np.testing.assert_array_equal(before.pairs.source, after.pairs.source)
+    np.testing.assert_array_equal(before.scores[:, 4:], after.scores[:, 4:])
+    others = ~before.of_part(0)
+    assert others.any()
+    np.testing.assert_array_equal(before.scores[others], after.scores[others])
 
 
 def test_folds_of_a_merged_table_are_refused(tmp_path: Path) -> None:

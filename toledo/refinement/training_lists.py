@@ -38,7 +38,7 @@ from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import PreparedReferences
 from toledo.model import PhraseModel
 from toledo.phrases.pruning import select_pairs
-from toledo.phrases.several import part_of, rows_in, unite
+from toledo.phrases.several import part_of, recoded, rows_in, unite
 from toledo.phrases.table import WordLinks
 from toledo.progress import Progress, silent
 from toledo.refinement.distributions import has_word_sums
@@ -363,7 +363,8 @@ def _with_added(trained: PhraseModel, model: PhraseModel) -> PhraseModel:
     models = (*trained.language_models, *model.language_models[len(trained.language_models) :])
     table, parts = trained.table, model.table.parts
     if parts:
-        others = [part_of(model.table, number) for number in range(1, len(parts))]
+        vocabularies = table.source_vocabulary, table.target_vocabulary  # the same words, perhaps of another object
+        others = [recoded(part_of(model.table, number), *vocabularies) for number in range(1, len(parts))]
         table = unite([table, *others], [part.back_off for part in parts])
     return replace(trained, table=table, language_models=models, weights=model.weights)
 
