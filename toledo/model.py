@@ -16,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from toledo import storage
@@ -23,13 +24,14 @@ from toledo.errors import InputError, ModelError
 from toledo.language_model.model import LanguageModel
 from toledo.phrases.lexicon import Lexicon, Lexicons, check_lexicon
 from toledo.phrases.sparse import PairFeatures
-from toledo.phrases.table import PhraseTable
+from toledo.phrases.table import FILLED, PhraseTable, TablePart
 from toledo.text.preparation import TOKENIZED, Preparation, TextSide
 from toledo.text.vocabulary import RESERVED, Vocabulary
 from toledo.weights import Weights
 
 DESCRIPTION = "model.toml"
 FORMAT = 1
+SEVERAL_TABLES = 2  # the format of a model that unites phrase tables, which older versions cannot read
 SEARCH_FEATURES = ("distortion", "word.penalty", "phrase.penalty", "oov")
 DEFAULT_WEIGHTS = {"distortion": 0.3, "word.penalty": -1.0, "phrase.penalty": 0.2, "oov": 1.0}
 DEFAULT_LM_WEIGHT, DEFAULT_TABLE_WEIGHT, DEFAULT_REORDERING_WEIGHT = 0.5, 0.2, 0.3
@@ -94,7 +96,7 @@ class PhraseModel:
         reordering = "no" if self.table.reordering is None else "msd-bidirectional-fe"
         return "|".join(
             [
-                f"pairs:{len(self.table)}",
+                f"pairs:{'+'.join(map(str, table_sizes(self.table)))}",
                 f"length:{self.table.longest_source}",
                 f"reordering:{reordering}",
                 f"lm:{orders or 'none'}",
@@ -111,9 +113,10 @@ class PhraseModel:
     def save(self, directory: str | Path, keep: str = "") -> None:
         """Write a directory atomically; an older one is replaced, except for its folder `keep`."""
         content = {
-            "format": FORMAT,
+            "format": SEVERAL_TABLES if self.table.parts else FORMAT,
             "signature": self.signature,
             "table_features": list(self.table.feature_names),
+            **({"tables": [_part_table(part) for part in self.table.parts]} if self.table.parts else {}),
             "language_models": [{"order": model.order} for model in self.language_models],
             "search": _settings_table(self.settings),
             "training": dict(self.training),
@@ -163,10 +166,9 @@ class PhraseModel:
             remedy = "check the path; make a model with toledo train, or from Moses' files with toledo import"
             raise ModelError(f"no such file, so {directory} is not a model", file=file, remedy=remedy)
         content, arrays = storage.load(directory, DESCRIPTION)
-        if content.get("format") != FORMAT:
-            raise ModelError(
-                f"model format {content.get('format')}, this version reads {FORMAT}", file=file, remedy="train it again"
-            )
+        if content.get("format") not in (FORMAT, SEVERAL_TABLES):
+            message = f"model format {content.get('format')}, this version reads {FORMAT} and {SEVERAL_TABLES}"
+            raise ModelError(message, file=file, remedy="train it again")
         try:
             return _assemble(cls, content, arrays, file)
         except InputError:
@@ -183,6 +185,11 @@ def feature_names(table: PhraseTable, language_models: int) -> tuple[str, ...]:
     return (*models, *table.all_feature_names, *SEARCH_FEATURES)
 
 
+def table_sizes(table: PhraseTable) -> list[int]:
+    """Return the number of phrase pairs of each table that a table unites."""
+    return [int(np.count_nonzero(table.of_part(number))) for number in range(max(len(table.parts), 1))]
+
+
 def lm_feature(number: int) -> str:
     """Return the name of a language model's feature: lm, lm.1, lm.2, …"""
     return f"lm.{number}" if number else "lm"
@@ -196,6 +203,8 @@ def default_weights(names: Sequence[str]) -> Weights:
             values[name] = DEFAULT_WEIGHTS[name]
         elif name.startswith("lm"):
             values[name] = DEFAULT_LM_WEIGHT
+        elif name.startswith(FILLED):
+            values[name] = 0.0  # whether later tables are worse is for tuning to find out
         elif name.startswith("reordering"):
             values[name] = DEFAULT_REORDERING_WEIGHT
         else:
@@ -210,6 +219,17 @@ def _brief(value: object) -> str:
         if isinstance(value, dict)
         else str(value)
     )
+
+
+def _part_table(part: TablePart) -> dict[str, Any]:
+    return {"features": list(part.feature_names), "back_off": part.back_off}
+
+
+def _table_parts(tables: Sequence[Mapping[str, Any]]) -> list[TablePart]:
+    parts = [TablePart(tuple(table["features"]), table["back_off"]) for table in tables]
+    if not all(isinstance(part.back_off, int) and part.back_off >= 0 for part in parts):
+        raise ValueError("[[tables]] has a back_off that is not a whole number from 0 up")
+    return parts
 
 
 def _settings_table(settings: SearchSettings) -> dict[str, int]:
@@ -232,7 +252,9 @@ def _assemble(cls: type[PhraseModel], content: dict[str, Any], arrays: Arrays, f
     if "lexicon_forward.words" in arrays:
         lexicons = Lexicons(_lexicon(arrays, "forward", source, target), _lexicon(arrays, "backward", target, source))
     return cls(
-        table=PhraseTable.from_arrays(_part(arrays, "table"), source, target, content["table_features"]),
+        table=PhraseTable.from_arrays(
+            _part(arrays, "table"), source, target, content["table_features"], _table_parts(content.get("tables", []))
+        ),
         language_models=tuple(
             LanguageModel.from_arrays(_part(arrays, f"lm{i}"), len(target))
             for i in range(len(content["language_models"]))

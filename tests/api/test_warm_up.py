@@ -21,7 +21,7 @@ from toledo.settings import Registry
 from toledo.tuning.settings import TUNERS
 
 ROOT = Path(__file__).parents[2]
-WITHOUT_KERNELS = {"text", "model", "report", "list", "example-data", "warm-up"}
+WITHOUT_KERNELS = {"text", "report", "list", "example-data", "warm-up"}
 USED = {  # a package or module whose kernels each command uses
     "choose": "toledo.consensus",
     "tune-votes": "toledo.metrics.bleu",
@@ -35,6 +35,7 @@ USED = {  # a package or module whose kernels each command uses
     "translate": "toledo.search.beam",
     "sample": "toledo.search.gibbs",
     "document": "toledo.search.document",
+    "model": "toledo.phrases.trie",
     "export": "toledo.phrases",
     "import": "toledo.language_model.arpa",
     "build": "toledo.phrases",

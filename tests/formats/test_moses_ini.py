@@ -6,8 +6,14 @@ from pathlib import Path
 import pytest
 
 from toledo.errors import InputError
-from toledo.formats.moses_model import LanguageModelFile, MosesConfiguration, read_moses_ini, write_moses_ini
-from toledo.phrases.table import REORDERING_FEATURES, SCORE_FEATURES
+from toledo.formats.moses_model import (
+    LanguageModelFile,
+    MosesConfiguration,
+    PhraseTableFile,
+    read_moses_ini,
+    write_moses_ini,
+)
+from toledo.phrases.table import REORDERING_FEATURES, SCORE_FEATURES, TablePart
 
 FULL = """
 [input-factors]
@@ -58,7 +64,7 @@ def test_a_tuned_configuration_of_moses(moses_files: Path) -> None:
             "distortion": 0.124483,
             "lm": 0.171213,
         },
-        phrase_table=Path("phrase-table.gz"),
+        phrase_tables=(PhraseTableFile(Path("phrase-table.gz")),),
         language_models=(LanguageModelFile(Path("lm.3.bin"), 3),),
         distortion_limit=6,
     )
@@ -67,13 +73,14 @@ def test_a_tuned_configuration_of_moses(moses_files: Path) -> None:
 def test_everything_that_may_stand_in_a_configuration(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     configuration = read(tmp_path, FULL)
-    assert configuration.table_features == (*SCORE_FEATURES, "phrase.extra.1")
+    (table,) = configuration.phrase_tables
+    assert table == PhraseTableFile(Path("/models/table.minphr"), TablePart((*SCORE_FEATURES, "phrase.extra.1")))
     assert configuration.weights["phrase.extra.1"] == 0.5
     assert [configuration.weights[name] for name in REORDERING_FEATURES] == [1, 2, 3, 4, 5, 0.6]
     assert (configuration.weights["lm"], configuration.weights["lm.1"]) == (0.5, 0.25)
     assert configuration.weights["oov"] == 1  # Moses' default
     assert configuration.language_models == (LanguageModelFile(Path("a.bin"), 5), LanguageModelFile(Path("b.lm")))
-    assert (configuration.phrase_table, configuration.table_limit) == (Path("/models/table.minphr"), 0)
+    assert configuration.table_limit == 0
     assert (configuration.reordering_table, configuration.reordering_default) == (Path("r.gz"), None)
     assert configuration.distortion_limit is None
     assert "not used: stack" in caplog.text
@@ -110,7 +117,13 @@ def test_a_written_configuration_is_read_back(tmp_path: Path, limit: int | None)
         ("LM0= 0.5", "LM0=", "is not of the form", 26),
         ("LM0= 0.5", "LM0= 0.5\nLM0= 1", "has weights already", 27),
         ("LM0= 0.5", "LM0= 0.5\nLM7= 1", "features that are not declared: LM7", None),
-        ("0 T 0", "0 T 0\n0 G 1", "factored", 5),
+        ("0 T 0", "0 T 0\n0 G 1", "factored", 6),
+        ("0 T 0", "0 T 0\n0 T 1", "one table in each decoding path", 6),
+        ("0 T 0", "0 T 0\n1 T 0", "phrase table 0 is in two decoding paths", 6),
+        ("0 T 0", "0 T 0\n1 T 1", "phrase table 1 is not declared", 6),
+        ("[stack]\n100", "[decoding-graph-backoff]\nall", "'all' is not a number of words", 9),
+        ("[stack]\n100", "[decoding-graph-backoff]\n0\n3", "'3' is not a number of words of a decoding path", 10),
+        ("Distortion\n", "Distortion\nPhraseDictionaryMemory name=T2 path=t2\n", "1 decoding paths for 2", 5),
         ("[input-factors]\n0", "[input-factors]\n1", "factored", 3),
         ("-1\n[stack]", "six\n[stack]", "distortion limit 'six'", 7),
         ("[feature]", "[features]", r"has no section \[feature\]", None),

@@ -8,6 +8,7 @@ import pytest
 from page_commands import run_page
 
 from toledo.files import read_lines, write_lines
+from toledo.model import PhraseModel
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "phrase-tables.md"
 TABLE = [
@@ -46,10 +47,17 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_lines("moses.ini", [INI])
     write_lines("lm.arpa", [ARPA])
     write_lines("test.de", ["ein haus"])
+    write_lines("other.gz", ["haus ||| home ||| 0.5 0.5 0.5 0.5", "auto ||| car ||| 1 1 1 1"])
+    write_lines("other.arpa", [ARPA.replace("house", "home")])
+    write_lines("dev.de", ["haus", "auto haus"])
+    write_lines("dev.en", ["home", "car house"])
     printed = run_page(PAGE.read_text(encoding="utf-8"))
     assert "4 phrase pairs\n" in printed
     assert "0 2 a house ((0, 0), (1, 1))" in printed
     assert list(read_lines("moses/phrase-table.gz")) == sorted(TABLE[:3])
+    assert "'phrase.forward.1'" in printed
+    sizes = [len(PhraseModel.load(name).table) for name in ("both", "backing-off", "filled", "mixed")]
+    assert sizes == [6, 5, 6, 6]
 
 
 def test_duplicates_are_removed_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from toledo.forest.kbest import k_best
 from toledo.metrics.bleu import BLEU
 from toledo.model import PhraseModel
 from toledo.phrases.lexicon import model1_weights
+from toledo.phrases.several import rows_in
 from toledo.phrases.training import PhraseTraining
 from toledo.phrases.word_alignment.aligner import AlignmentTraining, align
 from toledo.refinement import procedure as module
@@ -24,7 +25,7 @@ from toledo.refinement.loop import method_of, refine
 from toledo.refinement.objective import TrainedParameters
 from toledo.refinement.procedure import Procedure
 from toledo.refinement.settings import RefineSettings
-from toledo.refinement.training_lists import make_folds, phrase_lists, rows_in, training_of
+from toledo.refinement.training_lists import make_folds, phrase_lists, training_of
 from toledo.runs.checkpoint import Checkpoint
 from toledo.runs.history import History
 from toledo.sample.corpus import generate
@@ -264,7 +265,7 @@ def test_folds_have_not_seen_what_they_translate(sample, tmp_path):
             one, same = other.table[row], model.table[int(rows[row])]
             assert (one.source, one.target) == (same.source, same.target)
             assert one.joint_count <= same.joint_count + 1  # alignments differ a little
-        assert np.array_equal(rows, rows_in(model.table, other.table))
+        assert np.array_equal(rows, rows_in(model.table, other.table.pairs))
     before = (folds[0].model / "model.toml").stat().st_mtime_ns
     make_folds(model, corpus, 3, tmp_path, threads=1)
     assert (folds[0].model / "model.toml").stat().st_mtime_ns == before

@@ -24,6 +24,7 @@ from toledo.formats.records import Reading, as_fields
 from toledo.language_model.arpa import write_arpa
 from toledo.model import PhraseModel
 from toledo.phrases.pruning import filter_for
+from toledo.phrases.several import part_of, without_repetition
 from toledo.progress import Progress, silent
 from toledo.results import Hypothesis, SampleList
 from toledo.text.corpus import encode_texts
@@ -143,8 +144,8 @@ def export_moses(
     if output is not None:
         moses_model.export_model(loaded, output, progress)
     if phrase_table is not None:
-        write_phrase_table(phrase_table, loaded.table, progress)
+        write_phrase_table(phrase_table, part_of(loaded.table, 0), progress)
     if reordering_table is not None:
-        write_reordering_table(reordering_table, loaded.table, progress)
+        write_reordering_table(reordering_table, without_repetition(loaded.table), progress)
     if language_model is not None:
         write_arpa(language_model, loaded.language_models[0], loaded.target_vocabulary, progress)

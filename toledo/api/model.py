@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAli
 from toledo.api.files import export_moses
 from toledo.api.inputs import ReferenceTexts, Texts, arguments_of, read_texts
 from toledo.api.model_info import ModelInfo, model_info
+from toledo.api.tables import AddOptions, added
 from toledo.compiled.kernels import map_chunks
 from toledo.consensus.registry import make_rule, make_search_rule, rule_text
 from toledo.consensus.rule import Rule, check_scale
@@ -122,17 +123,18 @@ class Model:
         cls,
         ini: str | Path | None = None,
         *,
-        phrase_table: str | Path | None = None,
+        phrase_table: str | Path | Sequence[str | Path] = (),
         language_models: Sequence[str | Path] = (),
         reordering_table: str | Path | None = None,
         progress: Progress = silent,
     ) -> Model:
-        """Make a model from Moses' files; files given here replace those that a moses.ini names.
+        """Make a model from Moses' files, of one phrase table or several; they replace those that a moses.ini names.
 
         Without a moses.ini, weights are Moses' defaults.
         """
-        read = import_model(phrase_table, language_models, reordering_table, ini, progress)
-        return cls(read, Path(ini or phrase_table or "").stem)
+        tables = [phrase_table] if isinstance(phrase_table, str | Path) else [*(phrase_table or ())]
+        read = import_model(tables, language_models, reordering_table, ini, progress)
+        return cls(read, Path(ini or (tables[0] if tables else "")).stem)
 
     @classmethod
     def from_docent(
@@ -371,6 +373,10 @@ class Model:
     def with_weights(self, weights: GivenWeights) -> Model:
         """Return the same model with other weights: a mapping, or a weights file."""
         return Model(self._weighted(weights), self.name, self.rule, self.scale)
+
+    def add(self, **how: Unpack[AddOptions]) -> Model:
+        """Return the model with more phrase tables and language models; tune its weights after that."""
+        return Model(added(self.phrase_model, **how), self.name, self.rule, self.scale)
 
     def with_rule(self, rule: Named[Rule], scale: float | None = 1.0) -> Model:
         """Return the same model with another decision rule, which it keeps when it is saved."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toledo.consensus.registry import make_rule
-from toledo.model import PhraseModel
+from toledo.model import PhraseModel, table_sizes
 from toledo.results import TableResult, table
 from toledo.settings import Named
 
@@ -98,9 +98,10 @@ def model_info(model: PhraseModel, name: str, rule: Named[Any], scale: float | N
 
 
 def _rows(model: PhraseModel) -> Iterator[ParameterRow]:
-    pairs = len(model.table)
-    for feature in model.table.feature_names:
-        yield ParameterRow("phrase table", feature, pairs)
+    several = [(f"phrase table {k}", part.columns(k)) for k, part in enumerate(model.table.parts)]
+    tables = several or [("phrase table", model.table.feature_names)]
+    for (part, features), pairs in zip(tables, table_sizes(model.table), strict=True):
+        yield from (ParameterRow(part, feature, pairs) for feature in features)
     if model.table.reordering is not None:
         yield ParameterRow("reordering", "msd, both directions", model.table.reordering.size)
     if model.word_lexicons is not None:

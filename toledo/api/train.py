@@ -11,13 +11,23 @@ from toledo.api.align import Alignments, alignment_training
 from toledo.api.inputs import Texts, read_texts
 from toledo.api.model import Model
 from toledo.api.pairs import Languages, Pairs, PreparedPairs, encode_words, prepare_pairs, read_columns, warn_of_doubt
+from toledo.api.tables import GivenLanguageModel, GivenTable, TuningText, extend, read_language_models
 from toledo.errors import InputError
 from toledo.files import require_output_directory, require_readable
 from toledo.formats.alignments import read_alignments
 from toledo.formats.giza import read_giza
-from toledo.language_model.model import LanguageModel, read_language_model
 from toledo.model import DESCRIPTION
-from toledo.phrases.settings import IBM1, LexicalWeights, Pruning, Smoothing, Symmetrization, TrainSettings
+from toledo.phrases.settings import (
+    EITHER,
+    IBM1,
+    Combination,
+    LexicalWeights,
+    Pruning,
+    Smoothing,
+    Symmetrization,
+    TableSettings,
+    TrainSettings,
+)
 from toledo.phrases.table import WordLinks
 from toledo.phrases.training import PhraseTraining
 from toledo.progress import Progress, silent
@@ -54,7 +64,11 @@ def train(  # one argument for each setting
     reordering: bool = False,
     lm_order: int = 3,
     lm_text: Texts | None = None,
-    language_models: Sequence[LanguageModel | str | Path] = (),
+    language_models: Sequence[GivenLanguageModel] = (),
+    phrase_tables: Sequence[GivenTable] = (),
+    combine_tables: Combination = "either",
+    back_off_length: int = EITHER.back_off_length,
+    interpolate_on: TuningText | None = None,
     max_sentence_length: int = 100,
     distortion_limit: int | None = 6,
     output: str | Path | None = None,
@@ -68,8 +82,9 @@ def train(  # one argument for each setting
     the rules of both languages (ISO codes; by default those of English). With `tokenized`, words are separated by
     spaces. Unfit pairs of raw text are left out; `clean` changes that. `alignments` (Pharaoh format) of tokenized text
     replace those of `aligner`; so do those of GIZA++, two files that end in A3.final (`giza`). The language model is
-    that of the targets, or of `lm_text`, or `language_models` are used as they are. With `output`, the model is saved
-    there.
+    that of the targets, or of `lm_text`, or `language_models` are used as they are; with both, that of the text comes
+    first. `phrase_tables`, files of Moses or directories of models, are added as `Model.add` does. With `output`, the
+    model is saved there.
     """
     settings = TrainSettings(
         aligner if isinstance(aligner, str) else type(aligner).__name__,
@@ -83,10 +98,11 @@ def train(  # one argument for each setting
         max_sentence_length,
         distortion_limit,
     )
-    config = _configuration(settings, aligner)
+    config, several = _configuration(settings, aligner), TableSettings(combine_tables, back_off_length)
     if output is not None:
         require_output_directory(output, DESCRIPTION)  # a bad path should not cost the work
-    files = [one for one in (alignments, *(giza or ()), lm_text, *language_models) if isinstance(one, str | Path)]
+    given = (alignments, *(giza or ()), lm_text, *language_models, *phrase_tables, *(interpolate_on or ()))
+    files = [one for one in given if isinstance(one, str | Path)]
     require_readable(*(file for file in files if not Path(file).is_dir()))
     languages, tokenizers = (source_language, target_language), (source_tokenizer, target_tokenizer)
     cleaning = _cleaning(clean, tokenized, max_sentence_length)
@@ -103,17 +119,11 @@ def train(  # one argument for each setting
         prepared = _prepared(columns, preparation, cleaning)
         corpus, preparation, report = prepared.encode(), prepared.preparation, prepared.report
     vocabulary = corpus.target_vocabulary
-    models = tuple(
-        one.with_vocabulary(vocabulary)
-        if isinstance(one, LanguageModel)
-        else read_language_model(one, vocabulary, progress)
-        for one in language_models
-    )
     model = train_model(
         corpus,
         config,
         alignments=_given_links(alignments, giza, corpus, symmetrize, threads),
-        language_models=models,
+        language_models=read_language_models(language_models, vocabulary, progress),
         language_model_text=None if lm_text is None else _lm_text(lm_text, preparation, vocabulary),
         threads=threads,
         progress=progress,
@@ -123,6 +133,8 @@ def train(  # one argument for each setting
         model = replace(model, training={**model.training, "cleaning": report.to_table()})
         log.info("%s", report)
     log.info("%d phrase pairs from %d sentence pairs", len(model.table), model.training["sentences"])
+    if phrase_tables:
+        model = extend(model, phrase_tables, settings=several, interpolate_on=interpolate_on, threads=threads)
     if output is not None:
         model.save(output)
         log.info("model: %s\nsignature: %s", output, model.signature)

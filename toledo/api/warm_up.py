@@ -166,6 +166,13 @@ class _Tiny:
         for objective in DOCUMENT_OBJECTIVES:
             toledo.tune_documents(self.model, *self.dev, document_models={"lix": -0.1}, objective=objective, rounds=1)
 
+    def model_(self) -> None:
+        other, both = toledo.train(self.dev[0], self.references[0], tokenized=True), self.directory / "both"
+        texts = self.dev[0], self.references[0]
+        self.model.add(phrase_tables=[other], combine_tables="linear", interpolate_on=texts)
+        self.model.add(phrase_tables=[other], language_models=[other]).save(both)
+        toledo.load(both).translate(self.test)
+
     def export(self) -> None:
         if not (moses := self.directory / "moses").exists():
             export_moses(self.model.phrase_model, moses)

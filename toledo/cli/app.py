@@ -60,7 +60,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
             "oracle": "toledo.cli.document:oracle",
             "semantic-space": "toledo.cli.document:semantic_space",
         },
-        "model": {"info": "toledo.cli.exchange:model_info"},
+        "model": {"info": "toledo.cli.exchange:model_info", "add": "toledo.cli.exchange:add_to_model"},
         "import": "toledo.cli.exchange:import_model",
         "export": "toledo.cli.exchange:export_model",
     },
@@ -92,7 +92,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
 GROUP_HELP = {
     "combine": "Combine the outputs of several systems into one better output.",
     "document": "Translate whole documents with models that look beyond the sentence.",
-    "model": "Look into a model.",
+    "model": "Look into a model, and add phrase tables and language models.",
     "lm": "Train, query and mix n-gram language models.",
     "forest": "Inspect and convert n-best lists, lattices and forests.",
     "text": "Prepare text: tokenize, normalize, truecase, clean.",

@@ -1,4 +1,4 @@
-"""`toledo import` and `export`: files of Moses and Docent; `toledo model info`: what is in a model."""
+"""`toledo import` and `export`: files of Moses and Docent; `toledo model`: what is in a model, and more for it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,20 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from toledo.cli.messages import print_model, print_result, progress_for
-from toledo.cli.options import COMMON, Common, OutputDirectory, repeated
+from toledo.cli.options import (
+    COMMON,
+    Common,
+    InterpolateOn,
+    LanguageModels,
+    OutputDirectory,
+    PhraseTables,
+    Threads,
+    command,
+    repeated,
+)
 from toledo.errors import InputError
 from toledo.files import require_output_directory
+from toledo.phrases.settings import TableSettings
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +34,7 @@ def import_model(
     docent_config: Annotated[
         Path | None, Parameter(help="Docent configuration (XML) to take models, weights and search from.")
     ] = None,
-    phrase_table: Annotated[Path | None, Parameter(help="Moses phrase table.")] = None,
+    phrase_table: Annotated[tuple[Path, ...], repeated("Moses phrase table.")] = (),
     language_model: Annotated[tuple[Path, ...], repeated("Language model (ARPA).")] = (),
     reordering_table: Annotated[Path | None, Parameter(help="Moses reordering table.")] = None,
     common: Common = COMMON,
@@ -36,6 +47,7 @@ def import_model(
     **Examples**
 
         toledo import --phrase-table phrase-table.gz --language-model lm.arpa.gz -o model
+        toledo import --phrase-table in.gz --phrase-table out.gz --language-model lm.arpa.gz -o model
         toledo import --moses-ini mert-work/moses.ini -o model
         toledo import --docent-config docent.xml --phrase-table table.gz --language-model lm.arpa -o model
     """
@@ -43,21 +55,19 @@ def import_model(
         raise InputError(
             "a Docent configuration names all models", remedy="leave out --moses-ini and --reordering-table"
         )
+    if docent_config is not None and len(phrase_table) > 1:
+        raise InputError("a Docent model has one phrase table", remedy="give one, and add others: toledo model add")
     from toledo.api.model import Model
     from toledo.formats.docent import read_docent_config
     from toledo.model import DESCRIPTION
     from toledo.search.document.settings import CONFIGURATION, options_of, write_options
 
     require_output_directory(output, DESCRIPTION)  # a bad path should not cost the work
-    files: dict[str, Any] = {
-        "phrase_table": phrase_table,
-        "language_models": language_model,
-        "progress": progress_for(common),
-    }
+    files: dict[str, Any] = {"language_models": language_model, "progress": progress_for(common)}
     if docent_config is None:
-        model = Model.from_moses(moses_ini, reordering_table=reordering_table, **files)
+        model = Model.from_moses(moses_ini, phrase_table=phrase_table, reordering_table=reordering_table, **files)
     else:
-        model = Model.from_docent(docent_config, **files)
+        model = Model.from_docent(docent_config, phrase_table=phrase_table[0] if phrase_table else None, **files)
     model.save(output)
     log.info("%s: %d phrase pairs\nsignature: %s", output, len(model.phrase_model.table), model.signature)
     if docent_config is not None:
@@ -71,7 +81,7 @@ def export_model(
     model: Annotated[Path, Parameter(help="Model directory.")],
     *,
     output: Annotated[Path | None, Parameter(alias="-o", help="Directory for a complete Moses model.")] = None,
-    write_phrase_table: Annotated[Path | None, Parameter(help="File to write the phrase table to.")] = None,
+    write_phrase_table: Annotated[Path | None, Parameter(help="File to write the first phrase table to.")] = None,
     write_reordering_table: Annotated[Path | None, Parameter(help="File to write the reordering table to.")] = None,
     write_language_model: Annotated[Path | None, Parameter(help="File to write the first language model to.")] = None,
     filter_text: Annotated[
@@ -111,3 +121,43 @@ def model_info(model: Annotated[Path, Parameter(help="Model directory.")], *, co
     from toledo.api.model import load
 
     print_result("model info", load(model).info(), common)
+
+
+@command
+def add_to_model(
+    model: Annotated[Path, Parameter(help="Model directory.")],
+    *,
+    output: OutputDirectory,
+    phrase_table: PhraseTables = (),
+    language_model: LanguageModels = (),
+    tables: TableSettings,
+    interpolate_on: InterpolateOn = None,
+    threads: Threads = None,
+    common: Common = COMMON,
+) -> None:
+    """Add phrase tables and language models to a model, and write the result as another one.
+
+    A new score has the weight of the same score of the first table, and language models share what those of the model
+    weigh. Tune the weights after that: `toledo tune`.
+
+    **Examples**
+
+        toledo model add model --phrase-table other-model --language-model other-model -o both
+        toledo model add model --phrase-table table.gz --combine-tables back-off --back-off-length 3 -o both
+        toledo model add model --phrase-table table.gz --combine-tables linear --interpolate-on dev.de dev.en -o both
+    """
+    from toledo.api.model import load
+    from toledo.model import DESCRIPTION
+
+    require_output_directory(output, DESCRIPTION)
+    found = load(model).add(
+        phrase_tables=phrase_table,
+        language_models=language_model,
+        interpolate_on=interpolate_on,
+        threads=threads,
+        progress=progress_for(common),
+        **vars(tables),
+    )
+    found.save(output)
+    log.info("%s: %d phrase pairs\nsignature: %s", output, len(found.phrase_model.table), found.signature)
+    print_model("model add", output, found.phrase_model, common)

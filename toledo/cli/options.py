@@ -54,6 +54,18 @@ Search = Annotated[str, Parameter(help="Search, as NAME or NAME:key=value,… (s
 Scale = Annotated[float | None, Parameter(help="Factor applied to scores before they become probabilities.")]
 Threads = Annotated[int | None, Parameter(help="Number of threads; the result does not depend on it.", group=GENERAL)]
 Tokenized = Annotated[bool, flag("The texts are tokenized: words are separated by spaces.")]
+LanguageModels = Annotated[
+    tuple[Path, ...], repeated("Language model to use: ARPA file, or directory of a language model or a model.", "--lm")
+]
+PhraseTables = Annotated[
+    tuple[Path, ...], repeated("Phrase table to add: a file of Moses, or the directory of a model.")
+]
+InterpolateOn = Annotated[
+    tuple[Path, Path] | None,
+    Parameter(
+        negative="", help="Tuning text and its translation, to find the weights of tables with --combine-tables linear."
+    ),
+]
 Seed = Annotated[int, Parameter(help="Random seed.", group=GENERAL)]
 Resume = Annotated[bool, flag("Continue an interrupted run of the same command.")]
 

@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from toledo.cli.messages import json_lines, print_model, progress_for, require_apart
-from toledo.cli.options import COMMON, Common, Output, OutputDirectory, Threads, Tokenized, command, repeated
+from toledo.cli.options import (
+    COMMON,
+    Common,
+    InterpolateOn,
+    LanguageModels,
+    Output,
+    OutputDirectory,
+    PhraseTables,
+    Threads,
+    Tokenized,
+    command,
+)
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, require_output, write_lines
-from toledo.phrases.settings import Symmetrization, TrainSettings
+from toledo.phrases.settings import Symmetrization, TableSettings, TrainSettings
 from toledo.text.settings import TextSettings
 
 if TYPE_CHECKING:
@@ -42,7 +53,10 @@ def train(
         ),
     ] = None,
     lm_text: Annotated[Path | None, Parameter(help="Text to estimate the language model from.")] = None,
-    language_model: Annotated[tuple[Path, ...], repeated("Language model to use: ARPA file, or a directory.")] = (),
+    language_model: LanguageModels = (),
+    phrase_table: PhraseTables = (),
+    tables: TableSettings,
+    interpolate_on: InterpolateOn = None,
     text: TextSettings,
     tokenized: Tokenized = False,
     clean: Annotated[
@@ -70,6 +84,7 @@ def train(
         toledo train -s train.tok.de -t train.tok.en --tokenized --alignment links --lm-order 5 -o model
         toledo train -s train.tok.de -t train.tok.en --tokenized --giza de-en.A3.final.gz en-de.A3.final.gz -o model
         toledo train --pairs train.tsv --aligner hmm:iterations_hmm=8 --reordering -o model
+        toledo train -s train.de -t train.en --phrase-table other-model --lm-text train.en --lm other.arpa -o model
     """
     from toledo.api.train import train
 
@@ -77,11 +92,13 @@ def train(
         *corpus_of(source, target, pairs),
         tokenized=tokenized,
         clean=clean,
-        **{**vars(text), **vars(settings)},
+        **{**vars(text), **vars(settings), **vars(tables)},
         alignments=alignment,
         giza=giza,
         lm_text=lm_text,
         language_models=language_model,
+        phrase_tables=phrase_table,
+        interpolate_on=interpolate_on,
         output=output,
         threads=threads,
         progress=progress_for(common),

@@ -7,7 +7,7 @@ words only if something can follow: a lattice needs no left words, an n-best lis
 The *state* of a text is one row of 2c + 1 numbers: its first c words, its last c words (−1 where there are fewer, or
 where they are not needed), and its length if that is at most c (then its first words are the whole text), else c + 1.
 
-The text of an edge as far as boundary words tell: what a language model says of it, which n-grams it completes.
+The text of an edge as far as boundary words tell: what language models say of it, which n-grams it completes.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ LN10 = math.log(10.0)
 class EdgeTask(NamedTuple):
     """What to split and how: n-grams up to `order`, `context` boundary words, at most `beam` edges for an old node.
 
-    `model_order` is 0 without a language model; `weight` is what a natural log of its probability counts.
+    `scored` says whether there are language models; `weights` are what a natural log of their probabilities counts.
     """
 
     shape: Shape
@@ -135,20 +135,21 @@ class EdgeTask(NamedTuple):
     order: int
     context: int
     beam: int
-    model: Automaton
-    model_order: int
-    weight: float
+    scored: bool
+    models: tuple[Automaton, ...]
+    model_orders: NDArray[np.int64]
+    weights: Scores
 
 
 @inlined
 def fill(
     task: EdgeTask, buffer: Buffer, states: NDArray[np.int32], h: int, head: int, chosen: NDArray[np.int32]
 ) -> int:
-    """Write the text of an edge into the buffer, with `<s>` and `</s>` if a language model is there to see them."""
+    """Write the text of an edge into the buffer, with `<s>` and `</s>` if language models are there to see them."""
     shape, yields, needs = task.shape, task.yields, task.needs
     begin, end = yields.offsets[h], yields.offsets[h + 1]
     size = 0
-    if task.model_order and not needs.left[head]:
+    if task.scored and not needs.left[head]:
         first = yields.words[begin] if begin < end else 0
         if first >= 0 or needs.left[shape.tails[shape.tail_offsets[h] - 1 - first]]:
             buffer.words[size], buffer.parts[size] = BEGIN, OWN
@@ -162,7 +163,7 @@ def fill(
             tail = shape.tails[shape.tail_offsets[h] - 1 - word]
             state = states[chosen[-1 - word]]
             size = append_tail(buffer, size, state, task.context, -1 - word, needs.left[tail], needs.right[tail])
-    if task.model_order and not needs.right[head]:
+    if task.scored and not needs.right[head]:
         last = yields.words[end - 1] if begin < end else 0
         if last >= 0 or needs.right[shape.tails[shape.tail_offsets[h] - 1 - last]]:
             buffer.words[size], buffer.parts[size] = END, OWN
@@ -171,9 +172,9 @@ def fill(
 
 
 @inlined
-def model_score(task: EdgeTask, buffer: Buffer, size: int) -> float:
-    """Return the natural log probability of the words that have their full context first at this edge."""
-    needed = task.model_order - 1
+def model_score(task: EdgeTask, m: int, buffer: Buffer, size: int) -> float:
+    """Return the natural log probability by model m of the words that have their full context first at this edge."""
+    needed = task.model_orders[m] - 1
     total, run, part_start = 0.0, 0, 0
     for i in range(size):
         word, part = buffer.words[i], buffer.parts[i]
@@ -187,7 +188,7 @@ def model_score(task: EdgeTask, buffer: Buffer, size: int) -> float:
         if part != OWN and (i - part_start >= needed or _after_gap(buffer, i, part)):
             continue  # had its context within the tail
         if i - run >= needed or buffer.words[run] == BEGIN:
-            total += _log_probability(task.model, buffer, max(run, i - needed), i)
+            total += _log_probability(task.models[m], buffer, max(run, i - needed), i)
     return total * LN10
 
 
@@ -215,17 +216,17 @@ def _log_probability(model: Automaton, buffer: Buffer, first: int, last: int) ->
 
 
 @inlined
-def left_estimate(task: EdgeTask, buffer: Buffer, size: int, head: int) -> float:
+def left_estimate(task: EdgeTask, m: int, buffer: Buffer, size: int, head: int) -> float:
     """Return what the first words of a text will about add, once it is known what comes before: as if nothing did.
 
     Without it, a beam would prefer texts whose first words are unlikely, since their scores are not yet included.
     """
     total, state = 0.0, 0
     if task.needs.left[head]:
-        for i in range(min(size, task.model_order - 1)):
+        for i in range(min(size, task.model_orders[m] - 1)):
             if buffer.words[i] == GAP:
                 break
-            step, state = advance(task.model, state, buffer.words[i])
+            step, state = advance(task.models[m], state, buffer.words[i])
             total += step
     return total * LN10
 
@@ -237,7 +238,7 @@ def completed(task: EdgeTask, buffer: Buffer, size: int, index: NGramIndex, ids:
         prefix = NO_NGRAM
         for last in range(first, min(first + task.order, size)):
             word = buffer.words[last]
-            if word == GAP or (task.model_order and word in (BEGIN, END)):
+            if word == GAP or (task.scored and word in (BEGIN, END)):
                 break
             prefix = add_ngram(index, prefix, word)
             if crosses(buffer, first, last):

@@ -132,7 +132,7 @@ def localize(
     *,
     beam: int | None = None,
     threads: int | None = None,
-    rescoring: Rescoring | None = None,
+    rescoring: Sequence[Rescoring] = (),
 ) -> NGramForest:
     """Split nodes by boundary words so that every n-gram up to `order` is completed at one edge.
 
@@ -141,9 +141,10 @@ def localize(
     if not 1 <= order <= LARGEST_ORDER or (beam is not None and beam < 1):
         raise ValueError(f"the order of n-grams must be 1 to {LARGEST_ORDER}, the beam at least 1")
     check_scores(forest.shape, scores)
-    parts, model_order = split(forest), rescoring.model.order if rescoring else 0
-    context = max(order, model_order) - 1
+    parts, model_orders = split(forest), [one.model.order for one in rescoring]
+    context = max([order, *model_orders]) - 1
     no_model = Automaton(np.zeros(1, TRANSITION), np.zeros(1, UNIGRAM), np.zeros(1, CONTEXT))
+    models = tuple(one.model.automaton for one in rescoring) or (no_model,)
 
     def work(number: int, _: int) -> NGramForest:
         part, begin, end = parts[number]
@@ -155,12 +156,13 @@ def localize(
             order=order,
             context=context,
             beam=UNLIMITED if beam is None else beam,
-            model=rescoring.model.automaton if rescoring else no_model,
-            model_order=model_order,
-            weight=rescoring.weight if rescoring else 0.0,
+            scored=bool(rescoring),
+            models=models,
+            model_orders=np.array(model_orders, np.int64),
+            weights=np.array([one.weight for one in rescoring]),
         )
         found = split_nodes(task, buffer_for(part.shape, part.yields, context), empty_index())
-        return _assemble(part, found, order, rescoring.feature if rescoring else "")
+        return _assemble(part, found, order, tuple(one.feature for one in rescoring))
 
     return join_ngrams(map_chunks(work, len(parts), chunk=1, threads=threads))
 
@@ -181,10 +183,25 @@ def rescore(
     `weight` is what the feature weighs where the beam chooses; `<s>` and `</s>` are around each text. The model must
     have been made with the vocabulary of the forest, as it knows words by number alone.
     """
-    if feature in forest.feature_names or (forest.sparse is not None and feature in forest.sparse.names):
-        raise ValueError(f"the forest has a feature {feature} already")
+    return rescore_all(forest, scores, order, [Rescoring(model, feature, weight)], beam=beam, threads=threads)
+
+
+def rescore_all(
+    forest: Forest,
+    scores: Scores,
+    order: int,
+    rescoring: Sequence[Rescoring],
+    *,
+    beam: int | None = None,
+    threads: int | None = None,
+) -> NGramForest:
+    """As `rescore`, with several language models of any orders, each of which is a feature."""
+    known = {*forest.feature_names, *(forest.sparse.names if forest.sparse is not None else ())}
+    for one in rescoring:
+        if one.feature in known:
+            raise ValueError(f"the forest has a feature {one.feature} already")
+        known.add(one.feature)
     refuse_boundaries(forest)
-    rescoring = Rescoring(model, feature, weight)
     return localize(forest, scores, order, beam=beam, threads=threads, rescoring=rescoring)
 
 
@@ -206,17 +223,17 @@ def join_ngrams(parts: Sequence[NGramForest]) -> NGramForest:
     )
 
 
-def _assemble(forest: Forest, found: Split, order: int, feature: str) -> NGramForest:
+def _assemble(forest: Forest, found: Split, order: int, scored: tuple[str, ...]) -> NGramForest:
     """Sort the new edges into a forest and give them what the old ones had. Edges of a node stay in the old order."""
     ranked = np.argsort(found.origins, kind="stable")
     origins = found.origins[ranked]
     tail_offsets, tails = gather_rows(found.tail_offsets, found.tails, ranked)
     edges = edges_of(forest).select(origins)
-    if feature:
+    if scored:
         edges = edges._replace(features=np.column_stack([edges.features, found.model_scores[ranked]]))
     provenance = np.arange(origins.size)  # for the way back to what was found
     edges = edges._replace(heads=found.heads[ranked], tail_offsets=tail_offsets, tails=tails, provenance=provenance)
-    names = (*forest.feature_names, feature) if feature else forest.feature_names
+    names = (*forest.feature_names, *scored)
     sparse_names = forest.sparse.names if forest.sparse else ()
     goal = found.nodes if found.goal == NO_NODE else found.goal  # a new node, without edges, where nothing is possible
     ordered = from_edges(edges, goal, names, forest.vocabulary, sparse_names)

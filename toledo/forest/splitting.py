@@ -1,7 +1,7 @@
 """Split the nodes of a forest by their boundary words, exactly or with a cube-pruned beam (Huang and Chiang 2007).
 
-After the split every n-gram up to the order is completed at one edge, whatever derivation the edge is part of. A
-language model of any order can score the edges in the same pass: it then sees `<s>` and `</s>` around the text, which
+After the split every n-gram up to the order is completed at one edge, whatever derivation the edge is part of.
+Language models of any order can score the edges in the same pass: they then see `<s>` and `</s>` around the text, which
 are in no n-gram.
 """
 
@@ -59,8 +59,8 @@ class SplitCandidates(NamedTuple):
     edges: NDArray[np.int32]
     ranks: NDArray[np.int32]
     turns: NDArray[np.int32]
-    model_scores: Scores
-    estimates: Scores  # of what the first words will add
+    model_scores: Scores  # by candidate and language model
+    estimates: Scores  # weighted: what the first words will add
     queue: NDArray[Any]  # ENTRY
 
 
@@ -125,13 +125,14 @@ def _begin(task: EdgeTask, buffer: Buffer, index: NGramIndex) -> SplitWork:
         np.full(4 * room, NO_NODE, np.int32), np.zeros(shape.head_edges.size, np.int64), np.empty(room, np.int32),
     )  # fmt: skip
     edges = NewEdges(
-        np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.float32), np.zeros(room + 1, np.int32),
+        np.empty(room, np.int32), np.empty(room, np.int32), np.empty((room, task.weights.size), np.float32),
+        np.zeros(room + 1, np.int32),
         np.empty(room + most_tails, np.int32), np.zeros(room + 1, np.int64),
         np.empty(room + buffer.words.size * task.order, np.int32),
     )  # fmt: skip
     candidates = SplitCandidates(
-        np.empty(room, np.int32), np.empty((room, most_tails), np.int32), np.empty(room, np.int32), np.empty(room),
-        np.empty(room), np.empty(room, ENTRY),
+        np.empty(room, np.int32), np.empty((room, most_tails), np.int32), np.empty(room, np.int32),
+        np.empty((room, task.weights.size)), np.empty(room), np.empty(room, ENTRY),
     )  # fmt: skip
     return SplitWork(
         np.zeros(1, COUNTS), nodes, edges, candidates, with_room(index, buffer.words.size * task.order), buffer,
@@ -168,13 +169,16 @@ def _take(task: EdgeTask, work: SplitWork, v: int) -> bool:
         number = candidates.queue[0]["cell"]
         counts["queue"] = remove_first(candidates.queue, counts["queue"])
         counts["taken"] += 1
-        h, edge, score_of_model = candidates.edges[number], counts["edges"], candidates.model_scores[number]
+        h, edge = candidates.edges[number], counts["edges"]
         _choose(task, nodes, candidates, number, work.chosen)
         size = fill(task, work.buffer, nodes.states, h, v, work.chosen)
-        score = _combined(task, nodes, h, work.chosen) + task.weight * score_of_model
+        score = _combined(task, nodes, h, work.chosen)
+        for m in range(task.weights.size):
+            edges.model_scores[edge, m] = candidates.model_scores[number, m]
+            score += task.weights[m] * candidates.model_scores[number, m]
         write_state(work.buffer, size, task.context, task.needs.left[v], task.needs.right[v], work.state)
-        edges.heads[edge] = _find_node(counts, nodes, v, work.state, score, task.weight * candidates.estimates[number])
-        edges.origins[edge], edges.model_scores[edge] = h, score_of_model
+        edges.heads[edge] = _find_node(counts, nodes, v, work.state, score, candidates.estimates[number])
+        edges.origins[edge] = h
         arity, end = shape.tail_offsets[h + 1] - shape.tail_offsets[h], edges.tail_offsets[edge]
         for i in range(arity):
             edges.tails[end + i] = work.chosen[i]
@@ -214,16 +218,17 @@ def _offer(task: EdgeTask, work: SplitWork, v: int) -> None:
     counts, candidates, nodes = work.counts[0], work.candidates, work.nodes
     number = counts["waiting"]
     if _choose(task, nodes, candidates, number, work.chosen):
-        h, said = candidates.edges[number], 0.0
+        h = candidates.edges[number]
         score = _combined(task, nodes, h, work.chosen)
         if score > -math.inf:
-            expected = 0.0
-            if task.model_order:
-                size = fill(task, work.buffer, nodes.states, h, v, work.chosen)
-                said = model_score(task, work.buffer, size)
-                expected = left_estimate(task, work.buffer, size, v)
-            candidates.model_scores[number], candidates.estimates[number] = said, expected
-            key = score + task.weight * (said + expected)
+            key, candidates.estimates[number] = score, 0.0
+            size = fill(task, work.buffer, nodes.states, h, v, work.chosen) if task.scored else 0
+            for m in range(task.weights.size):
+                said = model_score(task, m, work.buffer, size)
+                expected = left_estimate(task, m, work.buffer, size, v)
+                candidates.model_scores[number, m] = said
+                candidates.estimates[number] += task.weights[m] * expected
+                key += task.weights[m] * (said + expected)
             counts["queue"] = add_entry(candidates.queue, counts["queue"], key, number)
             counts["waiting"] += 1
 

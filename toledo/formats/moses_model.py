@@ -1,15 +1,20 @@
 """A whole Moses model in and out: moses.ini (the format since 2013), phrase table, reordering table, language models.
 
-A moses.ini has sections of lines: feature declarations `Kind key=value …`, weights `Name= number …`.
+A moses.ini has sections of lines: feature declarations `Kind key=value …`, weights `Name= number …`. Several phrase
+tables have a decoding path each: a line `path T table` in [mapping]. The lines of [decoding-graph-backoff] say for each
+path how many words a source phrase may have for which it is used where the paths before it know nothing, 0 for always.
+That is what Moses documents, and what its binary tables do. For text tables, the code of 2025 takes the longer phrases
+instead of the shorter ones.
 """
 
 from __future__ import annotations
 
 import logging
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +29,8 @@ from toledo.formats.moses_table import (
 )
 from toledo.language_model.arpa import read_arpa, write_arpa
 from toledo.model import PhraseModel, SearchSettings, default_weights, feature_names, lm_feature
-from toledo.phrases.table import REORDERING_FEATURES, SCORE_FEATURES
+from toledo.phrases.several import part_of, unite, without_repetition
+from toledo.phrases.table import REORDERING_FEATURES, SCORE_FEATURES, TablePart
 from toledo.progress import Progress, silent
 from toledo.text.vocabulary import Vocabulary, split_words
 from toledo.weights import Weights
@@ -34,7 +40,7 @@ log = logging.getLogger(__name__)
 Section = list[tuple[int, str]]  # lines with their numbers
 
 PHRASE_TABLE, REORDERING_TABLE, INI = "phrase-table.gz", "reordering-table.gz", "moses.ini"
-SECTIONS = {"input-factors", "mapping", "distortion-limit", "feature", "weight"}
+SECTIONS = {"input-factors", "mapping", "decoding-graph-backoff", "distortion-limit", "feature", "weight"}
 OLD_SECTIONS = {"ttable-file", "lmodel-file", "distortion-file", "generation-file", "global-lexical-file"}
 ONE_WEIGHT = {
     "UnknownWordPenalty": "oov",
@@ -48,6 +54,7 @@ REORDERING = "LexicalReordering"
 REORDERING_TYPES = ("wbe-msd-bidirectional-fe", "phrase-msd-bidirectional-fe")
 UNLIMITED = -1
 DEFAULT_TABLE_LIMIT = 20
+USUAL_PART = TablePart(SCORE_FEATURES)
 
 
 @dataclass(frozen=True)
@@ -59,16 +66,23 @@ class LanguageModelFile:
 
 
 @dataclass(frozen=True)
+class PhraseTableFile:
+    """A phrase table that the configuration names: the columns of the file, and for which source phrases it is used."""
+
+    path: Path
+    part: TablePart = USUAL_PART
+
+
+@dataclass(frozen=True)
 class MosesConfiguration:
     """The content of a moses.ini. Paths are as written there; a distortion limit of None means unlimited.
 
-    `table_features` are the columns of the phrase table. `table_limit` is the number of options for a source phrase,
-    0 for all. `reordering_default` are probabilities for phrase pairs that the reordering table lacks.
+    `phrase_tables` are in the order of their decoding paths. `table_limit` is the number of options that each has for
+    a source phrase, 0 for all. `reordering_default` are probabilities for phrase pairs that the reordering table lacks.
     """
 
     weights: Mapping[str, float]
-    phrase_table: Path | None = None
-    table_features: tuple[str, ...] = SCORE_FEATURES
+    phrase_tables: tuple[PhraseTableFile, ...] = ()
     table_limit: int = DEFAULT_TABLE_LIMIT
     language_models: tuple[LanguageModelFile, ...] = ()
     reordering_table: Path | None = None
@@ -76,7 +90,7 @@ class MosesConfiguration:
     distortion_limit: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Feature:
     """One declaration in the section [feature]."""
 
@@ -114,12 +128,17 @@ def read_moses_ini(path: str | Path) -> MosesConfiguration:
     given = _read_weights(path, sections.get("weight", []))
     fields: dict[str, Any] = {"distortion_limit": _distortion_limit(path, sections.get("distortion-limit", []))}
     weights: dict[str, float] = {}
-    for feature in _read_features(path, sections["feature"]):
-        names = _add_feature(feature, fields)
+    declared = list(_read_features(path, sections["feature"]))
+    tables = _phrase_tables(path, sections, [one for one in declared if one.kind in PHRASE_TABLES])
+    if tables:
+        fields |= {"phrase_tables": tuple(tables.values()), "table_limit": _table_limit(list(tables))}
+    columns = {one: file.part.columns(place) for place, (one, file) in enumerate(tables.items())}
+    for feature in declared:
+        names = columns.get(feature) or _add_feature(feature, fields)
         default = (1.0,) if feature.kind == "UnknownWordPenalty" else None  # as in Moses
         values = given.pop(feature.name, default)
         if any(name in weights for name in names):
-            remedy = "Toledo has one of each; only language models may be several"
+            remedy = "Toledo has one of each; only phrase tables and language models may be several"
             raise feature.error(f"a second feature {feature.kind}", remedy)
         if values is None:
             raise feature.error(f"no weights for {feature.name}", f"write in [weight]: {feature.name}= ...")
@@ -157,12 +176,62 @@ def _read_sections(path: str | Path) -> dict[str, Section]:
 
 
 def _refuse_factors(path: str | Path, sections: Mapping[str, Section]) -> None:
-    for name, allowed in (("input-factors", ("0",)), ("mapping", ("0 T 0", "T 0"))):
-        lines = sections.get(name, [])
-        for number, text in lines:
-            if text not in allowed or len(lines) > 1:
-                message = f"[{name}] {text}: Toledo has no factored models and one decoding path"
-                raise file_error(path, number, message, f"use a model with [{name}] {allowed[0]}")
+    for number, text in sections.get("input-factors", []):
+        if text != "0":
+            message = f"[input-factors] {text}: Toledo has no factored models"
+            raise file_error(path, number, message, "use a model with [input-factors] 0")
+
+
+def _decoding_paths(path: str | Path, lines: Section, tables: int) -> list[int]:
+    """Return the number of the phrase table of each decoding path."""
+    chosen: list[int] = []
+    for number, text in lines:
+        step = re.fullmatch(r"(?:(\d+) )?T (\d+)", text)
+        if step is None or int(step[1] or 0) != len(chosen):
+            message = f"[mapping] {text}: Toledo has no factored models, and one table in each decoding path"
+            raise file_error(path, number, message, "write 0 T 0, and for a second phrase table 1 T 1")
+        if int(step[2]) >= tables or int(step[2]) in chosen:
+            why = "is in two decoding paths" if int(step[2]) in chosen else "is not declared"
+            raise file_error(path, number, f"[mapping] {text}: phrase table {step[2]} {why}", "correct [mapping]")
+        chosen.append(int(step[2]))
+    if not lines and tables < 2:
+        return list(range(tables))
+    if len(chosen) < tables:
+        message = f"[mapping] has {len(chosen)} decoding paths for {tables} phrase tables"
+        raise file_error(path, lines[-1][0] if lines else None, message, "write a line for each: 0 T 0, 1 T 1")
+    return chosen
+
+
+def _phrase_tables(
+    path: str | Path, sections: Mapping[str, Section], declared: Sequence[Feature]
+) -> dict[Feature, PhraseTableFile]:
+    """Return the phrase tables in the order of their decoding paths."""
+    paths, lengths = _decoding_paths(path, sections.get("mapping", []) if declared else [], len(declared)), list[int]()
+    for number, text in sections.get("decoding-graph-backoff", []):
+        if not (text.isascii() and text.isdigit()) or len(lengths) == len(paths):
+            message = f"[decoding-graph-backoff] {text!r} is not a number of words of a decoding path"
+            raise file_error(path, number, message, "write a line for each path: 0, or the longest phrase, in words")
+        lengths.append(int(text) if lengths else 0)
+    lengths += [0] * (len(paths) - len(lengths))
+    found = {}
+    for table, length in zip(paths, lengths, strict=True):
+        feature = declared[table]
+        columns = feature.number("num-features")
+        if columns is not None and columns < len(SCORE_FEATURES):
+            raise feature.error(f"a phrase table with {columns} scores", f"use one with {', '.join(SCORE_FEATURES)}")
+        names = SCORE_FEATURES if columns is None else column_names(columns)
+        found[feature] = PhraseTableFile(feature.path, TablePart(names, length))
+    return found
+
+
+def _table_limit(tables: Sequence[Feature]) -> int:
+    """Return the one limit of all tables."""
+    limits = [DEFAULT_TABLE_LIMIT if (limit := one.number("table-limit")) is None else limit for one in tables]
+    for feature, limit in zip(tables, limits, strict=True):
+        if limit != limits[0]:
+            message = f"table-limit={limit} of {feature.name}, and {limits[0]} of {tables[0].name}"
+            raise feature.error(message, "give all phrase tables the same table-limit")
+    return limits[0]
 
 
 def _distortion_limit(path: str | Path, lines: Section) -> int | None:
@@ -220,14 +289,6 @@ def _add_feature(feature: Feature, fields: dict[str, Any]) -> tuple[str, ...]:
         others = fields.get("language_models", ())
         fields["language_models"] = (*others, LanguageModelFile(feature.path, feature.number("order")))
         return (lm_feature(len(others)),)
-    if feature.kind in PHRASE_TABLES:
-        columns, limit = feature.number("num-features"), feature.number("table-limit")
-        if columns is not None and columns < len(SCORE_FEATURES):
-            raise feature.error(f"a phrase table with {columns} scores", f"use one with {', '.join(SCORE_FEATURES)}")
-        names = SCORE_FEATURES if columns is None else column_names(columns)
-        fields |= {"phrase_table": feature.path, "table_features": names}
-        fields["table_limit"] = DEFAULT_TABLE_LIMIT if limit is None else limit
-        return names
     if feature.kind == REORDERING:
         fields |= {"reordering_table": feature.path, "reordering_default": _reordering_default(feature)}
         return REORDERING_FEATURES
@@ -256,9 +317,12 @@ def write_moses_ini(path: str | Path, configuration: MosesConfiguration) -> None
         what = f"Moses has no feature {unknown[0]}" if unknown else f"no weight for {missing[0]}"
         raise InputError(what, remedy="give weights for exactly the features of the model")
     limit = UNLIMITED if configuration.distortion_limit is None else configuration.distortion_limit
+    paths = range(max(len(configuration.phrase_tables), 1))
+    lengths = [str(table.part.back_off) for table in configuration.phrase_tables]
     sections = {
         "input-factors": ["0"],
-        "mapping": ["0 T 0"],
+        "mapping": [f"{number} T {number}" for number in paths],
+        **({"decoding-graph-backoff": lengths} if set(lengths) - {"0"} else {}),
         "distortion-limit": [str(limit)],
         "feature": [line for line, _, _ in declared],
         "weight": [
@@ -277,13 +341,12 @@ def _declarations(configuration: MosesConfiguration) -> Iterator[tuple[str, str,
         order = "" if model.order is None else f" order={model.order}"
         line = f"KENLM name=LM{number} factor=0 path={_plain(model.path)}{order}"
         yield line, f"LM{number}", (lm_feature(number),)
-    if configuration.phrase_table is not None:
+    for number, table in enumerate(configuration.phrase_tables):
         line = (
-            f"PhraseDictionaryMemory name=TranslationModel0 num-features={len(configuration.table_features)} "
-            f"path={_plain(configuration.phrase_table)} input-factor=0 output-factor=0 "
-            f"table-limit={configuration.table_limit}"
+            f"PhraseDictionaryMemory name=TranslationModel{number} num-features={len(table.part.feature_names)} "
+            f"path={_plain(table.path)} input-factor=0 output-factor=0 table-limit={configuration.table_limit}"
         )
-        yield line, "TranslationModel0", configuration.table_features
+        yield line, f"TranslationModel{number}", table.part.columns(number)
     if configuration.reordering_table is not None:
         default = configuration.reordering_default
         default_scores = "" if default is None else f" default-scores={','.join(f'{score:.9g}' for score in default)}"
@@ -302,31 +365,33 @@ def _plain(path: Path) -> Path:
 
 
 def import_model(
-    phrase_table: str | Path | None = None,
+    phrase_table: str | Path | Sequence[str | Path] = (),
     language_models: Sequence[str | Path] = (),
     reordering_table: str | Path | None = None,
     moses_ini: str | Path | None = None,
     progress: Progress = silent,
 ) -> PhraseModel:
-    """Return a model from Moses' files.
+    """Return a model from Moses' files, with one phrase table or several.
 
     The files that a moses.ini names are read, relative to the file itself, unless other files are given here; its
     weights and limits are taken over. Without one, weights are Moses' defaults.
     """
     configuration = read_moses_ini(moses_ini) if moses_ini else MosesConfiguration({})
     base = Path(moses_ini).parent if moses_ini else Path()
-    table_path = phrase_table or _named_file("phrase table", base, configuration.phrase_table)
-    if table_path is None:
-        raise InputError("no phrase table to import", remedy="give a phrase table, or a moses.ini that names one")
+    files = _table_files([phrase_table] if isinstance(phrase_table, str | Path) else phrase_table, configuration, base)
     lm_paths = list(language_models) or [
         path for model in configuration.language_models if (path := _named_file("language model", base, model.path))
     ]
     reordering_path = reordering_table or _named_file("reordering table", base, configuration.reordering_table)
     source, target = Vocabulary(), Vocabulary()
-    columns = configuration.table_features if moses_ini else None
-    table = read_phrase_table(table_path, source, target, columns, progress)
-    if reordering_path is not None:
-        table = read_reordering_table(reordering_path, table, configuration.reordering_default, progress)
+    tables = []
+    for file in files:
+        columns = file.part.feature_names or None
+        tables.append(read_phrase_table(file.path, source, target, columns, progress))
+        if reordering_path is not None:
+            default = configuration.reordering_default
+            tables[-1] = read_reordering_table(reordering_path, tables[-1], default, progress)
+    table = unite(tables, [file.part.back_off for file in files]) if len(tables) > 1 else tables[0]
     models = tuple(read_arpa(path, target, progress) for path in lm_paths)
     names = feature_names(table, len(models))
     weights, settings = default_weights(names), SearchSettings()
@@ -335,6 +400,24 @@ def import_model(
     if moses_ini:
         settings = SearchSettings(configuration.distortion_limit, configuration.table_limit)
     return PhraseModel(table, models, weights, settings, training={"imported": "moses"})
+
+
+def _table_files(given: Sequence[str | Path], configuration: MosesConfiguration, base: Path) -> list[PhraseTableFile]:
+    """Return the phrase tables to read; without a configuration it is not known what columns they have."""
+    named = configuration.phrase_tables
+    paths = [Path(path) for path in given]
+    repeated = next((path for place, path in enumerate(paths) if path in paths[:place]), None)
+    if repeated is not None:
+        raise InputError(f"the phrase table {repeated} is given twice", remedy="give each of them once")
+    if given and not named:
+        return [PhraseTableFile(path, TablePart(())) for path in paths]
+    if given and len(given) != len(named):
+        message = f"{len(given)} phrase tables in place of the {len(named)} of the moses.ini"
+        raise InputError(message, remedy="give as many, in the order of [mapping], or correct the moses.ini")
+    if not named:
+        raise InputError("no phrase table to import", remedy="give a phrase table, or a moses.ini that names one")
+    files = paths or [path for one in named if (path := _named_file("phrase table", base, one.path))]
+    return [replace(one, path=path) for one, path in zip(named, files, strict=True)]
 
 
 def _named_file(kind: str, base: Path, name: Path | None) -> Path | None:
@@ -349,12 +432,18 @@ def _named_file(kind: str, base: Path, name: Path | None) -> Path | None:
 
 
 def export_model(model: PhraseModel, directory: str | Path, progress: Progress = silent) -> None:
-    """Write a directory that Moses can run: phrase-table.gz, lm.N.arpa.gz, moses.ini, and a reordering table."""
+    """Write a directory that Moses can run: phrase-table.gz, lm.N.arpa.gz, moses.ini, and a reordering table.
+
+    Further phrase tables are phrase-table.1.gz and so on.
+    """
     reordered = model.table.reordering is not None
+    parts = model.table.parts or (TablePart(model.table.feature_names),)
+    tables = [PhraseTableFile(Path(f"phrase-table.{k}.gz" if k else PHRASE_TABLE), one) for k, one in enumerate(parts)]
     with atomic_directory(directory, INI) as folder:
-        write_phrase_table(folder / PHRASE_TABLE, model.table, progress)
+        for number, table in enumerate(tables):
+            write_phrase_table(folder / table.path, part_of(model.table, number), progress)
         if reordered:
-            write_reordering_table(folder / REORDERING_TABLE, model.table, progress)
+            write_reordering_table(folder / REORDERING_TABLE, without_repetition(model.table), progress)
         files = []
         for number, language_model in enumerate(model.language_models):
             name = f"lm.{number}.arpa.gz"
@@ -362,8 +451,7 @@ def export_model(model: PhraseModel, directory: str | Path, progress: Progress =
             files.append(LanguageModelFile(Path(name), language_model.order))
         configuration = MosesConfiguration(
             weights=dict(zip(model.feature_names, model.weights.array(model.feature_names).tolist(), strict=True)),
-            phrase_table=Path(PHRASE_TABLE),
-            table_features=model.table.feature_names,
+            phrase_tables=tuple(tables),
             table_limit=model.settings.table_limit,
             language_models=tuple(files),
             reordering_table=Path(REORDERING_TABLE) if reordered else None,

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from toledo.compiled.hashing import number_rows
 from toledo.compiled.kernels import kernel
-from toledo.compiled.ragged import gather_rows, offsets_of
 from toledo.compiled.sorting import sort_pairs
 from toledo.errors import InputError
 from toledo.files import file_error, read_blocks
@@ -33,6 +32,7 @@ from toledo.phrases.table import (
     SCORE_FEATURES,
     PhrasePairs,
     PhraseTable,
+    sort_links,
 )
 from toledo.phrases.trie import TrieBuilder, build_trie, find_pairs, find_phrases
 from toledo.progress import Progress, silent
@@ -250,7 +250,7 @@ class _Lines:
         _refuse_duplicates(path, source, target, order)
         counts = _joined(self.counts)
         link_counts = _joined(self.link_counts)
-        offsets, links = _sorted_links(_joined(self.links), link_counts, order)
+        offsets, links = sort_links(_joined(self.links), link_counts, order)
         pairs = PhrasePairs(
             sources, targets, source[order], target[order], np.ascontiguousarray(counts[order, 2]), offsets, links
         )
@@ -304,14 +304,6 @@ def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
     whole = np.concatenate(parts)
     parts.clear()
     return whole
-
-
-def _sorted_links(
-    links: NDArray[np.uint8], counts: NDArray[np.int64], order: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Return offsets and links of pairs in another order; the two bytes of a link are moved as one number."""
-    offsets, gathered = gather_rows(offsets_of(counts), links.view(np.uint16).ravel(), order)
-    return offsets, gathered.view(np.uint8).reshape(-1, 2)
 
 
 def _tails(table: PhraseTable, chosen: NDArray[np.int32]) -> Iterator[str]:

@@ -131,13 +131,21 @@ def tune_weights(models: Sequence[LanguageModel], text: Sentences) -> NDArray[np
     probabilities = probabilities[:, probabilities.any(axis=0)]
     if not probabilities.size:
         raise InputError("no language model knows a word of the text to tune on", remedy="give another text")
-    weights = np.full(len(models), 1 / len(models))
+    weights = mixture_weights(probabilities, np.ones(probabilities.shape[1]))
+    log.info("weights: %s", " ".join(f"{weight:.4f}" for weight in weights))
+    return weights
+
+
+def mixture_weights(probabilities: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weights of models that make events most likely, each seen `counts` times.
+
+    `probabilities[model, event]` must not be 0 for all models.
+    """
+    weights, total = np.full(len(probabilities), 1 / len(probabilities)), counts.sum()
     for _ in range(MOST_STEPS):
         shares = weights[:, None] * probabilities
-        before, weights = weights, (shares / shares.sum(axis=0)).mean(axis=1)
+        before, weights = weights, (shares / shares.sum(axis=0) * counts).sum(axis=1) / total
         if np.abs(weights - before).max() < SMALLEST_CHANGE:
             break
     weights = np.maximum(weights, LEAST_WEIGHT)
-    weights = np.asarray(weights / weights.sum())
-    log.info("weights: %s", " ".join(f"{weight:.4f}" for weight in weights))
-    return weights
+    return np.asarray(weights / weights.sum())

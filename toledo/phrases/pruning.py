@@ -224,15 +224,14 @@ def select_pairs(table: PhraseTable, keep: NDArray[np.bool_]) -> PhraseTable:
         source=_new_numbers(used[0])[pairs.source],
         target=_new_numbers(used[1])[pairs.target],
     )
-    return PhraseTable.create(
-        compact,
-        table.scores[keep],
-        table.source_vocabulary,
-        table.target_vocabulary,
-        table.feature_names,
-        table.source_counts[used[0]],
-        table.target_counts[used[1]],
-        None if table.reordering is None else table.reordering[keep],
+    return replace(
+        table,
+        pairs=compact,
+        scores=table.scores[keep],
+        source_counts=table.source_counts[used[0]],
+        target_counts=table.target_counts[used[1]],
+        reordering=None if table.reordering is None else table.reordering[keep],
+        trie=build_trie(compact.sources),
     )
 
 

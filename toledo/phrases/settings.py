@@ -11,6 +11,7 @@ Symmetrization = Literal["intersection", "union", "grow", "grow-diag", "grow-dia
 Smoothing = Literal["none", "kneser-ney", "good-turing"]
 LexicalWeights = Literal["alignment", "model1"]
 Decoding = Literal["posterior", "viterbi"]
+Combination = Literal["either", "back-off", "fill-up", "linear"]
 Pruning = Literal["none", "alpha+epsilon", "alpha-epsilon"]
 
 
@@ -36,6 +37,26 @@ class Eflomal(IBM1):
 
 KINDS = (HMM, IBM1, Eflomal)
 ALIGNERS: Registry[IBM1] = Registry("aligner", {kind.__name__.lower(): f"{__name__}:{kind.__name__}" for kind in KINDS})
+
+
+@dataclass(frozen=True)
+class TableSettings(Settings):
+    """How several phrase tables make one model."""
+
+    combine_tables: Annotated[
+        Combination,
+        Meta(
+            description="How to use several phrase tables: either (all, each with scores of its own), back-off (later "
+            "ones for source phrases that those before lack), fill-up (the scores of the first table that has a pair), "
+            "linear (means of their probabilities)."
+        ),
+    ] = "either"
+    back_off_length: Annotated[
+        int, Meta(ge=1, le=255, description="Longest source phrase, in words, to look up in back-off tables.")
+    ] = 255
+
+
+EITHER = TableSettings()
 
 
 @dataclass(frozen=True)

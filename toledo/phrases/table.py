@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from toledo.compiled.hashing import PairIndex
-from toledo.compiled.ragged import Ragged, are_offsets
+from toledo.compiled.ragged import Ragged, are_offsets, gather_rows, offsets_of
 from toledo.errors import InputError
 from toledo.phrases.trie import OptionSpans, Phrases, PhraseTrie, build_trie, check_trie, find_spans
 from toledo.text.corpus import ParallelCorpus
@@ -32,7 +33,8 @@ class PhrasePairs:
     """Distinct pairs, sorted by source phrase and then by target phrase.
 
     Pair i translates `sources[source[i]]` by `targets[target[i]]`. Its word alignment within the phrases (the most
-    frequent one) is `links[link_offsets[i]:link_offsets[i + 1]]`: (source position, target position).
+    frequent one) is `links[link_offsets[i]:link_offsets[i + 1]]`: (source position, target position). Where several
+    tables are united, `origin[i]` is the number of the table that has it: each of them may have the same two phrases.
     """
 
     sources: Phrases
@@ -42,9 +44,16 @@ class PhrasePairs:
     joint_counts: NDArray[np.float32]
     link_offsets: NDArray[np.int64]
     links: NDArray[np.uint8]
+    origin: NDArray[np.uint8] | None = None
 
     def __len__(self) -> int:
         return self.source.size
+
+    @property
+    def repeated(self) -> NDArray[np.bool_]:
+        """Which pairs have the phrases of the pair before them, and come from a later table."""
+        same = (self.source[1:] == self.source[:-1]) & (self.target[1:] == self.target[:-1])
+        return np.concatenate([np.zeros(min(len(self), 1), np.bool_), same])
 
     def select(self, keep: NDArray[np.bool_]) -> PhrasePairs:
         """Return the pairs where `keep` is true; phrases that no pair uses stay listed."""
@@ -56,6 +65,7 @@ class PhrasePairs:
             joint_counts=self.joint_counts[keep],
             link_offsets=links.offsets,
             links=links.values,
+            origin=None if self.origin is None else self.origin[keep],
         )
 
 
@@ -87,8 +97,12 @@ def check_pairs(pairs: PhrasePairs) -> None:
     require_array("links", pairs.links, np.uint8, (len(pairs.links), 2))
     _check_numbers("source", pairs.source, len(pairs.sources))
     _check_numbers("target", pairs.target, len(pairs.targets))
-    same = pairs.source[1:] == pairs.source[:-1]
-    if np.any(pairs.source[1:] < pairs.source[:-1]) or np.any(same & (pairs.target[1:] <= pairs.target[:-1])):
+    repeated = pairs.repeated
+    if pairs.origin is not None:
+        require_array("origin", pairs.origin, np.uint8, (count,))
+        repeated[1:] &= pairs.origin[1:] <= pairs.origin[:-1]
+    fallen = (pairs.source[1:] == pairs.source[:-1]) & (pairs.target[1:] < pairs.target[:-1])
+    if np.any(pairs.source[1:] < pairs.source[:-1]) or np.any(fallen) or np.any(repeated):
         raise ValueError("phrase pairs must be distinct and sorted by source and target phrase")
     if not are_offsets(pairs.link_offsets, len(pairs.links)):
         raise ValueError(f"the offsets of the links must rise from 0 to {len(pairs.links)}")
@@ -108,13 +122,37 @@ def _check_numbers(name: str, numbers: NDArray[np.int32], count: int) -> None:
         raise ValueError(f"a pair names a {name} phrase that does not exist")
 
 
+def sort_links(
+    links: NDArray[np.uint8], counts: NDArray[np.int64], order: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Return offsets and links of pairs in another order; the two bytes of a link are moved as one number."""
+    offsets, gathered = gather_rows(offsets_of(counts), links.view(np.uint16).ravel(), order)
+    return offsets, gathered.view(np.uint8).reshape(-1, 2)
+
+
 LOWEST_SCORE = -100.0  # the logarithm that stands for a probability of 0
 SCORE_FEATURES = ("phrase.backward", "lexicon.backward", "phrase.forward", "lexicon.forward")  # Moses' columns
+FILLED = "phrase.filled"  # .1, .2, …: 1 for the pairs that another table was filled up with
 REORDERING_FEATURES = tuple(
     f"reordering.{side}.{orientation}"
     for side in ("previous", "following")
     for orientation in ("monotone", "swap", "discontinuous")
 )
+
+
+@dataclass(frozen=True)
+class TablePart:
+    """One of the tables that a table unites: the names of its scores, and for which source phrases it is used.
+
+    With `back_off` n, that is phrases of up to n words that no table before it has; with 0, all.
+    """
+
+    feature_names: tuple[str, ...]
+    back_off: int = 0
+
+    def columns(self, number: int) -> tuple[str, ...]:
+        """Return the names of its scores as table `number` of a model: `phrase.forward`, `phrase.forward.1`, …"""
+        return tuple(f"{name}.{number}" if number else name for name in self.feature_names)
 
 
 @dataclass(frozen=True)
@@ -143,7 +181,9 @@ class Option:
 class PhraseTable:
     """Phrase pairs with `scores[pair, feature]`; `reordering[pair, 6]` if there is a reordering model.
 
-    Counts are those of the training text, 0 where unknown. Make one with `create`, which builds the trie.
+    Counts are those of the training text, 0 where unknown. Make one with `create`, which builds the trie. `parts` are
+    the tables that it unites, none if it is one by itself: their columns stand side by side, and a pair scores 0 in
+    those of other tables than its own (`toledo.phrases.several`).
     """
 
     pairs: PhrasePairs
@@ -155,6 +195,7 @@ class PhraseTable:
     target_counts: NDArray[np.float32]
     reordering: NDArray[np.float32] | None
     trie: PhraseTrie
+    parts: tuple[TablePart, ...] = ()
 
     @classmethod
     def create(
@@ -188,6 +229,7 @@ class PhraseTable:
         check_pairs(self.pairs)
         if len(set(self.feature_names)) != len(self.feature_names):
             raise ValueError("two features have the same name")
+        self._check_parts()
         count = len(self.pairs)
         require_array("scores", self.scores, np.float32, (count, len(self.feature_names)))
         require_array("source_counts", self.source_counts, np.float32, (len(self.pairs.sources),))
@@ -199,6 +241,15 @@ class PhraseTable:
         if not all(np.isfinite(array).all() for array in numbers):
             raise ValueError("a score or a count is not a finite number")
         check_trie(self.trie, self.pairs.sources)
+
+    def _check_parts(self) -> None:
+        origin, parts = self.pairs.origin, self.parts
+        if (origin is None) != (len(parts) < 2) or len(parts) == 1:
+            raise ValueError("a table unites two others or more, and knows from which of them each pair is")
+        if origin is not None and origin.size and int(origin.max()) >= len(parts):
+            raise ValueError("a pair comes from a table that is not there")
+        if parts and self.feature_names != tuple(chain.from_iterable(p.columns(k) for k, p in enumerate(parts))):
+            raise ValueError("the features are not those of the tables that are united")
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -232,6 +283,11 @@ class PhraseTable:
         """The pairs of source phrase s are those from `option_offsets[s]` up to `option_offsets[s + 1]`."""
         numbers = np.arange(len(self.pairs.sources) + 1)
         return np.searchsorted(self.pairs.source, numbers).astype(np.int32)
+
+    def of_part(self, number: int) -> NDArray[np.bool_]:
+        """Return which pairs come from a table; all pairs where only one table is there."""
+        origin = self.pairs.origin
+        return np.full(len(self), number == 0) if origin is None else origin == number
 
     @cached_property
     def longest_source(self) -> int:
@@ -275,7 +331,8 @@ class PhraseTable:
             "trie_values": self.trie.children.values,
             "trie_phrase": self.trie.phrase,
         }
-        return arrays if self.reordering is None else {**arrays, "reordering": self.reordering}
+        more = {"reordering": self.reordering, "origin": pairs.origin}
+        return {**arrays, **{name: array for name, array in more.items() if array is not None}}
 
     @classmethod
     def from_arrays(
@@ -284,6 +341,7 @@ class PhraseTable:
         source_vocabulary: Vocabulary,
         target_vocabulary: Vocabulary,
         feature_names: Sequence[str] = SCORE_FEATURES,
+        parts: Sequence[TablePart] = (),
     ) -> PhraseTable:
         """Return what `to_arrays` gave, checked."""
         try:
@@ -293,7 +351,7 @@ class PhraseTable:
                 *(arrays[name] for name in ("pair_source", "pair_target", "joint_counts", "link_offsets", "links")),
             )
             return cls(
-                pairs,
+                replace(pairs, origin=arrays.get("origin")),
                 arrays["scores"],
                 tuple(feature_names),
                 source_vocabulary,
@@ -302,6 +360,7 @@ class PhraseTable:
                 arrays["target_counts"],
                 arrays.get("reordering"),
                 PhraseTrie(PairIndex(arrays["trie_keys"], arrays["trie_values"]), arrays["trie_phrase"]),
+                tuple(parts),
             )
         except KeyError as error:
             raise InputError(f"a stored phrase table lacks {error}", remedy="make it again") from None

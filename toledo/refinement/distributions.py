@@ -77,11 +77,16 @@ class Family:
 
 
 def phrase_family(model: PhraseModel, name: str) -> Family:
-    """Return the phrase probabilities of one direction."""
-    pairs, column = model.table.pairs, model.table.feature_names.index(name)
-    forward = name == PHRASE[0]
-    groups = ShareGroups(pairs.source, len(pairs.sources)) if forward else ShareGroups(pairs.target, len(pairs.targets))
-    return make_family(name, groups, np.exp(model.table.scores[:, column].astype(np.float64)))
+    """Return the phrase probabilities of one direction, those of the first table if there are several.
+
+    A pair of another table is a distribution by itself, whose only share is always 1.
+    """
+    table, pairs, column = model.table, model.table.pairs, model.table.feature_names.index(name)
+    of, size = (pairs.source, len(pairs.sources)) if name == PHRASE[0] else (pairs.target, len(pairs.targets))
+    if table.parts:
+        of = np.where(table.of_part(0), of, size + np.arange(len(pairs), dtype=np.int32))
+        size += len(pairs)
+    return make_family(name, ShareGroups(of, size), np.exp(table.scores[:, column].astype(np.float64)))
 
 
 def lexicon_family(lexicon: Lexicon, name: str) -> Family:
@@ -239,8 +244,9 @@ def lexicons_of(model: PhraseModel) -> Lexicons:
 def with_word_sums(model: PhraseModel, threads: int | None = None) -> PhraseModel:
     """Return the model with the lexicon features of He and Deng (formula 5), computed from its word lexicons."""
     lexicons, scores = lexicons_of(model), np.array(model.table.scores)
+    own = model.table.of_part(0)
     for name, sums in zip(LEXICON, model1_weights(model.table.pairs, lexicons, threads), strict=True):
-        scores[:, model.table.feature_names.index(name)] = sums
+        scores[own, model.table.feature_names.index(name)] = sums[own]
     return _with_scores(model, scores)
 
 
@@ -248,9 +254,10 @@ def has_word_sums(model: PhraseModel) -> bool:
     """Return whether the lexicon features are sums over words already, as in models trained with `lexical="model1"`."""
     if model.word_lexicons is None or not set(LEXICON) <= set(model.table.feature_names):
         return False
-    columns = [model.table.feature_names.index(name) for name in LEXICON]
+    columns, own = [model.table.feature_names.index(name) for name in LEXICON], model.table.of_part(0)
     sums = model1_weights(model.table.pairs, model.word_lexicons)
-    return np.allclose(model.table.scores[:, columns], np.column_stack([sums.forward, sums.backward]), atol=1e-3)
+    expected = np.column_stack([sums.forward, sums.backward])[own]
+    return np.allclose(model.table.scores[own][:, columns], expected, atol=1e-3)
 
 
 def refined_model(parameters: TrainedParameters, values: Values, threads: int | None = None) -> PhraseModel:
@@ -277,9 +284,9 @@ def refined_model(parameters: TrainedParameters, values: Values, threads: int | 
 
 
 def _move(scores: NDArray[np.float32], model: PhraseModel, name: str, change: Vector) -> None:
-    """Add to a feature of all phrase pairs."""
-    column = model.table.feature_names.index(name)
-    scores[:, column] = np.maximum(scores[:, column] + change, LOWEST_SCORE)
+    """Add to a feature of all phrase pairs of the first table; other tables are left alone."""
+    column, own = model.table.feature_names.index(name), model.table.of_part(0)
+    scores[own, column] = np.maximum(scores[own, column] + change[own], LOWEST_SCORE)
 
 
 def _moved(lexicon: Lexicon, ratios: Vector) -> Lexicon:

@@ -61,7 +61,10 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TrainedParameters:
-    """The trained families of a model beside the phrase pairs that stand in the search spaces."""
+    """The trained families of a model beside the phrase pairs that stand in the search spaces.
+
+    Of several tables the first is trained; `used` pairs of others are left out.
+    """
 
     model: PhraseModel
     names: tuple[str, ...]
@@ -72,6 +75,7 @@ class TrainedParameters:
         if unknown := [name for name in self.names if name not in (*PHRASE, *LEXICON)]:
             raise ValueError(f"{unknown[0]} cannot be trained: choose from {', '.join((*PHRASE, *LEXICON))}")
         require_trainable(self.model, self.names)
+        object.__setattr__(self, "used", self.used[self.model.table.of_part(0)[self.used]])
 
     @cached_property
     def families(self) -> dict[str, Family]:

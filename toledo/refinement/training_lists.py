@@ -38,8 +38,8 @@ from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import PreparedReferences
 from toledo.model import PhraseModel
 from toledo.phrases.pruning import select_pairs
-from toledo.phrases.table import PhraseTable, WordLinks
-from toledo.phrases.trie import build_trie, find_pairs, find_phrases
+from toledo.phrases.several import part_of, recoded, rows_in, unite
+from toledo.phrases.table import WordLinks
 from toledo.progress import Progress, silent
 from toledo.refinement.distributions import has_word_sums
 from toledo.refinement.expected_bleu import edge_pairs, normalized, pruned_lattices
@@ -48,7 +48,7 @@ from toledo.refinement.settings import RefineSettings
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
 from toledo.text.corpus import Document, ParallelCorpus, Segment
-from toledo.training import GIVEN_ALIGNMENTS, GIVEN_LANGUAGE_MODEL, Training, train
+from toledo.training import ADDED, GIVEN_ALIGNMENTS, GIVEN_LANGUAGE_MODEL, MERGED, Training, train
 from toledo.tuning.documents.chains import Chains, ChainSettings, DocumentSamples
 from toledo.weights import Weights
 
@@ -336,7 +336,8 @@ def make_folds(
             threads=threads,
             progress=progress,
         )
-        rows = rows_in(model.table, trained.table)
+        trained = _with_added(trained, model)
+        rows = rows_in(model.table, trained.table.pairs)
         known = replace(trained, table=select_pairs(trained.table, rows >= 0), settings=model.settings)
         storage.save(rows_home, ROWS, {}, {"rows": rows[rows >= 0]})
         known.save(home)
@@ -357,20 +358,30 @@ def require_folds(model: PhraseModel, corpus: ParallelCorpus, count: int, alignm
         )
 
 
-def rows_in(table: PhraseTable, other: PhraseTable) -> NDArray[np.int32]:
-    """Return the number in `table` of each phrase pair of `other`, or -1; both must have the same vocabularies."""
-    sources = find_phrases(table.trie, other.pairs.sources.words, other.pairs.sources.offsets)
-    targets = find_phrases(build_trie(table.pairs.targets), other.pairs.targets.words, other.pairs.targets.offsets)
-    return find_pairs(
-        table.option_offsets, table.pairs.target, sources[other.pairs.source], targets[other.pairs.target]
-    )
+def _with_added(trained: PhraseModel, model: PhraseModel) -> PhraseModel:
+    """Give the model of a fold the tables and language models that were added to the trained ones."""
+    models = (*trained.language_models, *model.language_models[len(trained.language_models) :])
+    table, parts = trained.table, model.table.parts
+    if parts:
+        vocabularies = table.source_vocabulary, table.target_vocabulary  # the same words, perhaps of another object
+        others = [recoded(part_of(model.table, number), *vocabularies) for number in range(1, len(parts))]
+        table = unite([table, *others], [part.back_off for part in parts])
+    return replace(trained, table=table, language_models=models, weights=model.weights)
 
 
 def training_of(model: PhraseModel) -> Training:
     """Describe how a model was trained."""
-    config = model.training.get("config")
+    config, added = model.training.get("config"), model.training.get(ADDED, {})
+    if added.get("phrase_tables") and added.get("combine") in MERGED:
+        raise InputError(
+            f"the phrase table was made from several ({added['combine']}), which cannot be done again for folds",
+            remedy="refine the model first and add tables to the result, or translate the text with the model itself "
+            "(`folds=1`)",
+        )
     estimated = GIVEN_LANGUAGE_MODEL not in _given(model)
-    if not isinstance(config, dict) or (estimated and len(model.language_models) != 1):
+    if not isinstance(config, dict) or (
+        estimated and len(model.language_models) - added.get("language_models", 0) != 1
+    ):
         raise InputError(
             "it is not known how this model was trained, so there can be no others like it for folds",
             remedy="train it with toledo train, or translate the text with the model itself (`folds=1`)",

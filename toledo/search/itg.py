@@ -1,9 +1,9 @@
 """Search with a phrasal inversion transduction grammar (Wu 1997; the model of Pauls, DeNero and Klein 2009).
 
 Two spans side by side are joined in the same order (monotone) or the other way round (inverted); the smallest spans are
-phrase pairs of the table. The space without a language model is small, and is made in full. Splitting its nodes by
-boundary words with a beam then adds the language model: `toledo.forest.ngrams.rescore`, which also localizes n-grams.
-So every n-gram up to `order` is complete at one edge of the resulting forest.
+phrase pairs of the table. The space without language models is small, and is made in full. Splitting its nodes by
+boundary words with a beam then adds the language models: `toledo.forest.ngrams.rescore_all`, which also localizes
+n-grams. So every n-gram up to `order` is complete at one edge of the resulting forest.
 
 A span is made in one of three ways: by a phrase pair, monotone, or inverted. Of the many trees for one order of phrases
 only that which branches to the left is made: the second part (in target order) of a monotone span is not monotone, that
@@ -26,7 +26,7 @@ from toledo.compiled.kernels import kernel
 from toledo.errors import InputError
 from toledo.forest.assemble import Edges, from_edges
 from toledo.forest.forest import Forest
-from toledo.forest.ngrams import NGramForest, rescore
+from toledo.forest.ngrams import NGramForest, Rescoring, rescore_all
 from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.search.features import OPTION_FEATURES, edge_yields, option_features, option_sparse
@@ -57,8 +57,8 @@ class Joins(NamedTuple):
 
 
 def itg_features(model: PhraseModel) -> tuple[str, ...]:
-    """Return the features of a derivation: those of phrase pairs, the counts of joins, and the language model."""
-    return (*_grammar_features(model), model.feature_names[0])
+    """Return the features of a derivation: those of phrase pairs, the counts of joins, and the language models."""
+    return (*_grammar_features(model), *model.feature_names[: len(model.language_models)])
 
 
 def itg_weights(model: PhraseModel) -> Weights:
@@ -161,10 +161,9 @@ class ITGSearch(Search[NGramForest]):
     """An ITG search with one model and its weights; `itg_weights` gives those of joins if the model has none."""
 
     def __init__(self, model: PhraseModel, settings: ITG = ITG()) -> None:
-        if len(model.language_models) != 1:
+        if not model.language_models:
             raise InputError(
-                f"ITG search needs one language model, and the model has {len(model.language_models)}",
-                remedy="interpolate them: toledo lm interpolate",
+                "ITG search needs a language model, and the model has none", remedy="add one: toledo model add"
             )
         super().__init__(model)
         self.settings = settings
@@ -181,14 +180,12 @@ class ITGSearch(Search[NGramForest]):
 
     def _search(self, options: SentenceOptions, words: Sequence[str]) -> NGramForest:
         grammar = grammar_forest(self.model, options, self.settings.longest_span)
-        name, weights = self.model.feature_names[0], self.model.weights
-        return rescore(
+        names, weights = self.model.feature_names, self.model.weights
+        return rescore_all(
             grammar,
             grammar.scores(weights, threads=1),
             self.settings.order,
-            self.model.language_models[0],
-            name,
-            weights[name],
+            [Rescoring(one, names[m], weights[names[m]]) for m, one in enumerate(self.model.language_models)],
             beam=self.settings.beam,
             threads=1,
         )

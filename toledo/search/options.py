@@ -106,15 +106,22 @@ def prepare_options(
     target_offsets: NDArray[np.int64],
     target_words: NDArray[np.int32],
     pair_scores: NDArray[np.float64],
+    origin: NDArray[np.uint8],
     scoring: Scoring,
     limit: int,
 ) -> PreparedTable:
-    """Rank the options of each source phrase that occurs, and keep the best `limit` (all if 0)."""
+    """Rank the options of each source phrase that occurs, and keep the best `limit` of each table (all if 0).
+
+    `origin` has the table of each pair, and is empty if there is but one.
+    """
     phrases = option_offsets.size - 1
     offsets = np.zeros(phrases + 1, np.int64)
+    taken = np.zeros(256, np.int64)  # by table
     for s in range(phrases):
         count = option_offsets[s + 1] - option_offsets[s] if occurring[s] else 0
-        offsets[s + 1] = offsets[s] + (min(count, limit) if limit else count)
+        if limit and count > limit:
+            count = _within_limit(origin, option_offsets[s], option_offsets[s + 1], limit, taken)
+        offsets[s + 1] = offsets[s] + count
     size = offsets[-1]
     pairs, lengths = np.empty(size, np.int32), np.empty(size, np.int32)
     table = PreparedTable(offsets, pairs, np.empty(size), np.empty(size), np.empty(size, np.int64), lengths)
@@ -126,14 +133,34 @@ def prepare_options(
         for i in range(estimates.size):
             begin, end = target_offsets[pair_target[first + i]], target_offsets[pair_target[first + i] + 1]
             estimates[i] = pair_scores[first + i] + estimate_words(scoring, target_words, begin, end - begin)
-        order = np.argsort(-estimates, kind="mergesort")
-        for i in range(count):
-            place, pair = offsets[s] + i, first + order[i]
+        order, place = np.argsort(-estimates, kind="mergesort"), offsets[s]
+        taken[:] = 0
+        for i in range(estimates.size):
+            pair = first + order[i]
+            number = origin[pair] if origin.size else 0
+            if limit and taken[number] == limit:
+                continue
+            taken[number] += 1
             table.pairs[place], table.static[place] = pair, pair_scores[pair]
             table.estimate[place] = estimates[order[i]]
             table.word_begin[place] = target_offsets[pair_target[pair]]
             table.lengths[place] = target_offsets[pair_target[pair] + 1] - target_offsets[pair_target[pair]]
+            place += 1
     return table
+
+
+@kernel
+def _within_limit(origin: NDArray[np.uint8], first: int, stop: int, limit: int, taken: NDArray[np.int64]) -> int:
+    """Return how many pairs of a source phrase are left if each table keeps up to `limit`."""
+    if origin.size == 0:
+        return min(stop - first, limit)
+    taken[:] = 0
+    kept = 0
+    for pair in range(first, stop):
+        if taken[origin[pair]] < limit:
+            taken[origin[pair]] += 1
+            kept += 1
+    return kept
 
 
 @kernel

@@ -97,6 +97,7 @@ class WeightedModel:
             pairs.targets.offsets,
             pairs.targets.words,
             self.pair_scores,
+            np.array(() if pairs.origin is None else pairs.origin, np.uint8),  # a copy: one kind of array for kernels
             self.scoring,
             self.model.settings.table_limit,
         )

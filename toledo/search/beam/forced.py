@@ -449,9 +449,10 @@ class ForcedDecoder:
             first, stop = int(spans.first[number]), int(spans.stop[number])
             begins, ends = (pairs.targets.offsets[pairs.target[first:stop] + side] for side in (0, 1))
             likely = (ends - begins == len(text)) & (pairs.targets.words[begins] == target[0])
-            for pair in (first + np.flatnonzero(likely)).tolist():
-                if np.array_equal(pairs.targets[int(pairs.target[pair])], target):
-                    return int(pair)
+            likely_pairs = (first + np.flatnonzero(likely)).tolist()
+            same = [pair for pair in likely_pairs if np.array_equal(pairs.targets[int(pairs.target[pair])], target)]
+            if same:  # one for each table that has it
+                return int(max(same, key=self._weighted.pair_scores.__getitem__))
         if end - begin == 1 and not self._weighted.has_option[source[0]] and list(text) == [harmless(words[begin])]:
             return UNKNOWN_WORD
         raise InputError(

@@ -1,0 +1,115 @@
+"""A small model and tables of another domain: each way to use both, with weights from MERT, scored on held-out lines.
+
+    python experiments/several_tables.py $DATA/multi30k-de-en $DATA/bible-de-en
+
+The first table and language model are trained on the first lines of the first folder, the second ones on the first
+lines of the other. MERT tunes on the first half of `val`, one run each; the second half is scored. No test set is used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from pathlib import Path
+
+from runs import Text, read_lines
+from stored import CORPUS_BLEU, Stored, add_options, differences, markdown
+
+import toledo
+from toledo.api.model import Model
+
+FIRST, OTHER = 3000, 5000  # lines to train on
+ROUNDS, SEARCH, SEED = 4, "beam:pop_limit=100", 1
+BASE = "one table, one language model"
+TWO_MODELS = "one table, two language models"
+WAYS = (BASE, TWO_MODELS, "either", "back-off", "fill-up", "linear")
+HELD_OUT = "second half of val"
+
+
+def main() -> None:
+    """Run what is missing, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("first", type=Path)
+    parser.add_argument("other", type=Path)
+    add_options(parser)
+    arguments = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    stored = Stored.of(__file__, arguments)
+    missing = [way for way in WAYS if not stored.done(way=way)]
+    if missing:
+        run(stored, arguments.first, arguments.other, missing)
+    if not arguments.stale:
+        print("\n".join(tables(stored).values()))
+
+
+def run(stored: Stored, first: Path, other: Path, ways: list[str]) -> None:
+    """Train both models, then combine, tune and score in each way."""
+    model, second = trained(first, FIRST), trained(other, OTHER)
+    files = [
+        folder / f"{name}.{side}"
+        for folder, name in ((first, "train"), (other, "train"), (first, "val"))
+        for side in ("de", "en")
+    ]
+    sources, references = ([" ".join(words) for words in read_lines(first / f"val.{side}")] for side in ("de", "en"))
+    half = len(sources) // 2
+    held_out = Text([line.split() for line in sources[half:]], [(line.split(),) for line in references[half:]])
+    for way in ways:
+        logging.info("%s", way)
+        made = combined(model, second, way, (sources[:half], references[:half]))
+        tuning = toledo.tune(
+            made,
+            sources[:half],
+            references[:half],
+            tokenized=True,
+            objective="mert",
+            rounds=ROUNDS,
+            search=SEARCH,
+            seed=SEED,
+        )
+        found = tuning.model.translate(sources[half:], tokenized=True, search=SEARCH)
+        rows = held_out.statistics([line.split() for line in found])
+        features = made.phrase_model.feature_names
+        scores = {"BLEU": CORPUS_BLEU.score(rows.sum(axis=0)), "features": len(features)}
+        stored.add(
+            {"way": way},
+            data=files,
+            scores={**scores, "pairs": len(made.phrase_model.table)},
+            options={"lines": [FIRST, OTHER], "rounds": ROUNDS, "search": SEARCH, "seed": SEED},
+            statistics={HELD_OUT: rows},
+        )
+
+
+def trained(folder: Path, lines: int) -> Model:
+    """A model of the first lines."""
+    sides = ([" ".join(words) for words in read_lines(folder / f"train.{side}")[:lines]] for side in ("de", "en"))
+    return toledo.train(*sides, tokenized=True)
+
+
+def combined(model: Model, second: Model, way: str, tuning: tuple[list[str], list[str]]) -> Model:
+    """The first model with what the way adds to it."""
+    if way in (BASE, TWO_MODELS):
+        return model if way == BASE else model.add(language_models=[second])
+    both = {"phrase_tables": [second], "language_models": [second], "combine_tables": way}
+    return model.add(**both, **({"interpolate_on": tuning} if way == "linear" else {}))
+
+
+def tables(stored: Stored) -> dict[str, str]:
+    """A row for each way."""
+    groups = {way: stored.find(way=way) for way in WAYS}
+    more = differences({way: runs for way, runs in groups.items() if runs}, BASE, [HELD_OUT])
+    rows = [
+        [
+            way,
+            f"{run['scores']['pairs']:,}",
+            run["scores"]["features"],
+            f"{run['scores']['BLEU']:.2f}",
+            more.get(way, " | "),
+        ]
+        for way, runs in groups.items()
+        for run in runs
+    ]
+    return {"ways": markdown(["", "phrase pairs", "features", "BLEU", "more than the first row | p"], rows)}
+
+
+if __name__ == "__main__":
+    main()
