@@ -163,7 +163,7 @@ def translate_document(
     """
     _check_output(output, resume, keep)
     loaded = as_model(model)
-    prepared = TOKENIZED if tokenized else loaded.preparation
+    prepared = loaded.preparation.of_words if tokenized else loaded.preparation
     text = _read(sources, references, document_ids, prepared)
     chosen, derivations = _settings(DocumentSettings(), settings, text.documents)
     models, weights = _document_models(loaded, document_models, semantic_space)
@@ -202,7 +202,7 @@ def oracle(
             "one kind of reference is needed", remedy="give either `references` or `pseudo_reference`, a file"
         )
     loaded = as_model(model)
-    prepared = TOKENIZED if tokenized else loaded.preparation
+    prepared = loaded.preparation.of_words if tokenized else loaded.preparation
     if pseudo_reference is not None:
         path, drawing_seed = Path(pseudo_reference), int(settings.get("seed", 1))
         text = _read_or_draw(path, sources, document_ids, loaded, prepared, drawing_seed)
@@ -254,7 +254,7 @@ def tune_documents(
         raise InputError(f"document_size is {document_size}", argument="document_size", remedy="give 1 or more")
     folder = begin_run(output, resume, model)
     loaded = with_sparse(as_model(model), features, max_features)
-    prepared = TOKENIZED if tokenized else loaded.preparation
+    prepared = loaded.preparation.of_words if tokenized else loaded.preparation
     documents = _referenced_documents((sources, references, document_ids), prepared)
     if document_size is not None:
         documents = cut_documents(documents, document_size)
@@ -303,7 +303,7 @@ def _read(
     if not warn_of_doubt(prepared.source, [" ".join(part.words) for part in segments], "sources"):
         own = [" ".join(one) for part in segments for one in part.references]
         warn_of_doubt(prepared.target, own, "references")
-    if not prepared.raw:
+    if not prepared.raw and prepared.source.rare is None:
         return text
 
     def in_words(part: Segment) -> Segment:

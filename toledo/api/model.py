@@ -407,7 +407,8 @@ class Model:
         )
 
     def _text(self, tokenized: bool) -> Preparation:
-        return TOKENIZED if tokenized else self.phrase_model.preparation
+        prepared = self.phrase_model.preparation
+        return prepared.of_words if tokenized else prepared
 
     def _weighted(self, weights: GivenWeights | None) -> PhraseModel:
         return self.phrase_model if weights is None else reweighted(self.phrase_model, weights)

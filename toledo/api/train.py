@@ -17,15 +17,25 @@ from toledo.formats.alignments import read_alignments
 from toledo.formats.giza import read_giza
 from toledo.language_model.model import LanguageModel, read_language_model
 from toledo.model import DESCRIPTION
-from toledo.phrases.settings import IBM1, LexicalWeights, Pruning, Smoothing, Symmetrization, TrainSettings
+from toledo.phrases.rare_words import learn_rare_words
+from toledo.phrases.settings import (
+    IBM1,
+    LexicalWeights,
+    Pruning,
+    RareWordChoice,
+    Smoothing,
+    Symmetrization,
+    TrainSettings,
+)
 from toledo.phrases.table import WordLinks
 from toledo.phrases.training import PhraseTraining
 from toledo.progress import Progress, silent
 from toledo.settings import Named
 from toledo.text.corpus import ParallelCorpus, Sentences, encode_texts
 from toledo.text.preparation import Preparation, TextSide, make_side
+from toledo.text.rare_words import RareWords, rewrite_sources
 from toledo.text.settings import Cleaning
-from toledo.text.tokenizers import Tokenizer, language_code
+from toledo.text.tokenizers import PieceModel, Tokenizer, language_code
 from toledo.text.vocabulary import Vocabulary
 from toledo.training import Training
 from toledo.training import train as train_model
@@ -53,6 +63,8 @@ def train(  # one argument for each setting
     prune_phrases: Pruning | float = "none",
     reordering: bool = False,
     lm_order: int = 3,
+    rare_words: RareWordChoice | None = None,
+    rare_below: int = 5,
     lm_text: Texts | None = None,
     language_models: Sequence[LanguageModel | str | Path] = (),
     max_sentence_length: int = 100,
@@ -80,6 +92,8 @@ def train(  # one argument for each setting
         prune_phrases,
         reordering,
         lm_order,
+        rare_words,
+        rare_below,
         max_sentence_length,
         distortion_limit,
     )
@@ -92,7 +106,7 @@ def train(  # one argument for each setting
     cleaning = _cleaning(clean, tokenized, max_sentence_length)
     if tokenized and any(tokenizers):
         raise InputError("tokenized text needs no tokenizer", argument="tokenized", remedy="leave one of them out")
-    _check_given(alignments, giza, ready=tokenized and cleaning is None)
+    _check_given(alignments, giza, ready=tokenized and cleaning is None, rewritten=rare_words == "rewrite")
     preparation, report = _sides_of_words(languages), None
     if tokenized and cleaning is None:
         corpus = encode_words(sources, targets, languages=languages)
@@ -102,6 +116,10 @@ def train(  # one argument for each setting
             preparation = _sides(columns, languages, tokenizers)
         prepared = _prepared(columns, preparation, cleaning)
         corpus, preparation, report = prepared.encode(), prepared.preparation, prepared.report
+    rare = _rare_words(settings, corpus, preparation, threads) if alignments is None and giza is None else None
+    if rare is not None:
+        corpus = rewrite_sources(corpus, rare)
+        preparation = replace(preparation, source=replace(preparation.source, rare=rare))
     vocabulary = corpus.target_vocabulary
     models = tuple(
         one.with_vocabulary(vocabulary)
@@ -129,8 +147,20 @@ def train(  # one argument for each setting
     return Model(model, "" if output is None else Path(output).name)
 
 
+def _rare_words(
+    settings: TrainSettings, corpus: ParallelCorpus, preparation: Preparation, threads: int | None
+) -> RareWords | None:
+    """Return how rare source words are rewritten, if they are and if the pairs speak for it."""
+    if settings.rare_words == "keep" or isinstance(preparation.source.tokenizer, PieceModel):
+        return None
+    rare = learn_rare_words(corpus, settings.rare_below, threads)
+    if rare is not None:
+        log.info("rare words: %d of %d source words are rewritten", len(rare.rewritten), len(rare.variants.counts))
+    return rare
+
+
 def _check_given(
-    alignments: Texts | Alignments | None, giza: tuple[str | Path, str | Path] | None, *, ready: bool
+    alignments: Texts | Alignments | None, giza: tuple[str | Path, str | Path] | None, *, ready: bool, rewritten: bool
 ) -> None:
     """Refuse alignments of text that would change, and two kinds of them."""
     if alignments is not None and giza is not None:
@@ -141,6 +171,9 @@ def _check_given(
         raise InputError(
             f"`{given}` can only be used with tokenized text that is not cleaned", argument=given, remedy=remedy
         )
+    if given and rewritten:
+        remedy = "leave one of them out"
+        raise InputError(f"`{given}` links words that `rare_words` would rewrite", argument=given, remedy=remedy)
 
 
 def _given_links(

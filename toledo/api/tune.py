@@ -220,7 +220,7 @@ def tune(  # one argument for each setting
     loop = _loop_settings(settings, tuner, threads)
     _refuse_unused(settings, tuner, loop.rule, bool(features))
     loaded = with_sparse(as_model(model), list(features), max_features or MAX_FEATURES)
-    text, known = TOKENIZED if tokenized else loaded.preparation, loaded.source_vocabulary
+    text, known = loaded.preparation.of_words if tokenized else loaded.preparation, loaded.source_vocabulary
     loop = replace(loop, write=text.target.write if text.raw else None)
     tuning_set = read_set((sources, references), "", text, known)
     sets = tuning_set, None if dev is None else read_set(dev, "dev", text, known)

@@ -33,11 +33,3 @@ class TextSettings(Settings):
     target_tokenizer: Annotated[
         str | None, Meta(description="Tokenizer of the target, as NAME or NAME:key=value,…. [default: by language]")
     ] = None
-
-
-@dataclass(frozen=True)
-class RareWordSettings(Settings):
-    rare_below: int = 5
-    unknown_worth: float = 0.2
-    seen_worth: float = 0.4
-    seen_rules: tuple[str, ...] = ("compound",)

@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 SHORTEST_PART = 3  # letters; a Chinese or Japanese character counts as two
 MOST_PARTS = 4
-FEWER_PARTS = math.log(3)  # a further part must raise the geometric mean of counts threefold
 SEEN_AS_PART = 3  # times, at least, as a word by itself
 SEEN_AS_FORM = 2
 LONGEST_ENDING, SHORTEST_STEM, SHORTEST_END, SHORTEST_EDITED = 3, 3, 4, 5
@@ -64,7 +63,7 @@ class Variant(NamedTuple):
 
 
 class Split(NamedTuple):
-    """Parts of a compound as they are written by themselves, and how each of them was changed."""
+    """Parts of a compound as they are written by themselves, how each changes, and the sum of their log counts."""
 
     parts: tuple[str, ...]
     changes: tuple[Change, ...]
@@ -73,10 +72,9 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True)
 class Changes:
-    """What may change: endings and beginnings (spelled backwards) of words, first and last parts of compounds."""
+    """How endings of words may change, by themselves and as first (`links`) and last (`heads`) parts of compounds."""
 
     endings: tuple[Change, ...] = ()
-    beginnings: tuple[Change, ...] = ()
     links: tuple[Change, ...] = ()
     heads: tuple[Change, ...] = (UNCHANGED,)
 
@@ -102,60 +100,84 @@ class Variants:
         return _most_frequent((fold(word), word, n) for word, n in self.counts.items() if n >= SEEN_AS_FORM)
 
     @cached_property
-    def letters(self) -> str:
-        """Return the letters of known words, those of rare signs left out."""
-        found = Counter[str]()
-        for word, (_, count) in self.known_forms.items():
-            for letter in word:
-                found[letter] += count
-        total = found.total()
-        return "".join(sorted(letter for letter, count in found.items() if letter.isalpha() and 2000 * count > total))
+    def shortened_forms(self) -> Mapping[str, tuple[str, ...]]:
+        """Return known forms by what is left of them without one letter."""
+        found = defaultdict[str, list[str]](list)
+        for form in self.known_forms:
+            if len(form) >= SHORTEST_EDITED - 1:
+                for shorter in set(_shortened(form)):
+                    found[shorter].append(form)
+        return {shorter: tuple(forms) for shorter, forms in found.items()}
 
     def of(self, word: str) -> Iterator[Variant]:
-        """Yield variants of a word, which are never the word itself."""
+        """Yield variants of a word, which are never the word itself; pieces at hyphens need not be known."""
         if len(word) > LONGEST_WORD or any(sign.isdigit() for sign in word):
             return
+        pieces = tuple(piece for piece in _JOINED.split(word) if piece)
+        if len(pieces) > 1:
+            yield Variant("hyphen", pieces)
+        if not pieces or pieces[0] != word:
+            return
         lower = word.lower()
-        yield from self._forms(lower, word)
-        if (split := best_split(lower, self.known_parts, self.changes)) is not None:
-            links = "+".join(map(str, split.changes[:-1]))
+        yield from self.forms(word)
+        for split in best_splits(lower, self.known_parts, self.changes):
+            links = str(split.changes[0]) if len(split.parts) == 2 else str(len(split.parts))
             yield Variant(f"compound:{links}{'' if split.changes[-1] == UNCHANGED else '~'}", split.parts)
         yield from self._ends(lower)
-        yield from self._edited(lower, word)
+        yield from self._edited(word)
 
-    def pieces(self, word: str) -> list[str]:
-        """Return the pieces of a word between hyphens; the word alone if it has none."""
-        return [piece for piece in _JOINED.split(word) if piece] or [word]
-
-    def _forms(self, lower: str, word: str) -> Iterator[Variant]:
-        folded = fold(lower)
+    def forms(self, word: str) -> Iterator[Variant]:
+        """Yield other forms of a word."""
+        folded = fold(word)
         for change in (UNCHANGED, *self.changes.endings):
             if (other := change.apply(folded)) is not None and (found := self.known_forms.get(other)):
                 if found[0] != word:
-                    yield Variant(f"form:{change}", (found[0],), 1.0)
-        backwards = folded[::-1]
-        for change in self.changes.beginnings:
-            if (other := change.apply(backwards)) is not None and (found := self.known_forms.get(other[::-1])):
-                yield Variant(f"beginning:{change}", (found[0],), (len(lower) - len(change.ending)) / len(lower))
+                    yield Variant(f"form:{change}", (found[0],))
 
     def _ends(self, lower: str) -> Iterator[Variant]:
-        for cut in range(1, len(lower) - SHORTEST_END + 1):
-            if found := self.known_parts.get(lower[cut:]):
-                yield Variant(f"end:{min(len(lower) - cut, 9)}", (found[0],), 1 - cut / len(lower))
+        length = len(lower)
+        for cut in range(1, length):
+            if size(lower[cut:]) >= SHORTEST_END and (found := self.known_parts.get(lower[cut:])):
+                yield Variant(f"end:{_extent(length - cut, length)}", (found[0],), 1 - cut / length)
                 break
-        for cut in range(len(lower) - 1, SHORTEST_END - 1, -1):
-            if found := self.known_parts.get(lower[:cut]):
-                yield Variant(f"start:{min(cut, 9)}", (found[0],), cut / len(lower))
+        for cut in range(length - 1, 0, -1):
+            if size(lower[:cut]) >= SHORTEST_END and (found := self.known_parts.get(lower[:cut])):
+                yield Variant(f"start:{_extent(cut, length)}", (found[0],), cut / length)
                 break
 
-    def _edited(self, lower: str, word: str) -> Iterator[Variant]:
-        if size(lower) < SHORTEST_EDITED or len(lower) < SHORTEST_EDITED:
+    def _edited(self, word: str) -> Iterator[Variant]:
+        if len(word) < SHORTEST_EDITED:
             return
-        folded = fold(lower)
-        found = {one for edit in edits(folded, self.letters) if (one := self.known_forms.get(edit))}
+        found = [self.known_forms[form] for form in self.near(fold(word))]
         best = max(found, key=lambda one: (one[1], one[0]), default=None)
         if best is not None and best[0] != word:
-            yield Variant(f"edit:{min(len(lower), 12)}", (best[0],), 1 - 1 / len(lower))
+            yield Variant(f"edit:{min(len(word), 12)}", (best[0],), 1 - 1 / len(word))
+
+    def near(self, folded: str) -> set[str]:
+        """Return known forms at distance 1: a letter dropped, added or replaced, or two neighbors exchanged."""
+        shorter = {folded, *_shortened(folded)}
+        found = {form for form in shorter if form in self.known_forms}
+        found.update(form for one in shorter for form in self.shortened_forms.get(one, ()))
+        return {form for form in found if _differ_once(folded, form)}
+
+
+def _shortened(word: str) -> Iterator[str]:
+    return (word[:place] + word[place + 1 :] for place in range(len(word)))
+
+
+def _differ_once(one: str, other: str) -> bool:
+    begin, end = 0, 0
+    shorter = min(len(one), len(other))
+    while begin < shorter and one[begin] == other[begin]:
+        begin += 1
+    while end < shorter - begin and one[-1 - end] == other[-1 - end]:
+        end += 1
+    rest, others = one[begin : len(one) - end], other[begin : len(other) - end]
+    return max(len(rest), len(others)) == 1 or (len(rest) == 2 and rest == others[::-1])
+
+
+def _extent(letters: int, length: int) -> str:
+    return f"{min(letters, 8)}/{5 * letters // length}"
 
 
 def size(word: str) -> int:
@@ -174,44 +196,33 @@ def fold(word: str) -> str:
     return unicodedata.normalize("NFC", plain)
 
 
-def edits(word: str, letters: str) -> Iterator[str]:
-    """Yield all words at distance 1: a letter dropped, added or replaced, or two neighbors exchanged."""
-    for place in range(len(word) + 1):
-        begin, end = word[:place], word[place:]
-        if end:
-            yield begin + end[1:]
-        if len(end) > 1:
-            yield begin + end[1] + end[0] + end[2:]
-        for letter in letters:
-            yield begin + letter + end
-            if end:
-                yield begin + letter + end[1:]
-
-
-def best_split(word: str, known: Known, changes: Changes) -> Split | None:
-    """Return the best way to write a word as two parts or more; nothing if there is none.
+def best_splits(word: str, known: Known, changes: Changes) -> list[Split]:
+    """Return the best ways to write a word as two parts, three, and so on; none if there is none.
 
     A part is a known word, the last one after a change of `heads`, the others after one of `links`. Their counts have
-    the highest geometric mean, divided by 3 for each part beyond two; of equal ones the first found is taken. The time
-    grows with the square of the word's length.
+    the highest geometric mean; of equal ones the first found is taken. The time grows with the square of the length.
     """
-    length = len(word)
-    # by number of parts and end: the sum of logarithms, the parts, the changes
-    best: list[dict[int, tuple[float, tuple[str, ...], tuple[Change, ...]]]] = [{0: (0.0, (), ())}]
-    found: Split | None = None
+    found = []
+    ways: dict[int, Split] = {0: Split((), (), 0.0)}  # of the letters up to a place; scores are sums of logarithms
     for number in range(1, MOST_PARTS + 1):
-        best.append({})
-        for begin, (sum_before, parts, made) in best[-2].items():
-            if number > 1 and (last := _part(word[begin:], known, changes.heads)):
-                total = (sum_before + last[0]) / number - FEWER_PARTS * max(number - 2, 0)
-                if found is None or total > found.score:
-                    found = Split((*parts, last[1]), (*made, last[2]), total)
-            for end in range(begin + SHORTEST_PART - 1, length - 1):
+        ends = [
+            _longer(way, last) for begin, way in ways.items() if (last := _part(word[begin:], known, changes.heads))
+        ]
+        if ends and number > 1:
+            found.append(max(ends, key=lambda way: way.score))
+        longer: dict[int, Split] = {}
+        for begin, way in ways.items():
+            for end in range(begin + SHORTEST_PART - 1, len(word) - 1):
                 if part := _part(word[begin:end], known, changes.links):
-                    total = sum_before + part[0]
-                    if end not in best[-1] or total > best[-1][end][0]:
-                        best[-1][end] = (total, (*parts, part[1]), (*made, part[2]))
+                    one = _longer(way, part)
+                    if end not in longer or one.score > longer[end].score:
+                        longer[end] = one
+        ways = longer
     return found
+
+
+def _longer(way: Split, part: tuple[float, str, Change]) -> Split:
+    return Split((*way.parts, part[1]), (*way.changes, part[2]), way.score + part[0])
 
 
 def _part(piece: str, known: Known, changes: Sequence[Change]) -> tuple[float, str, Change] | None:
@@ -220,7 +231,7 @@ def _part(piece: str, known: Known, changes: Sequence[Change]) -> tuple[float, s
     for change in changes:
         if piece.endswith(change.ending):
             stem = piece[: len(piece) - len(change.ending)]
-            if (one := known.get(stem + change.other)) and size(stem) >= SHORTEST_PART - len(change.other):
+            if (one := known.get(stem + change.other)) and size(stem) >= SHORTEST_PART:
                 value = math.log(one[1])
                 if best is None or value > best[0]:
                     best = (value, one[0], change)
