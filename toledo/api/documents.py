@@ -42,7 +42,7 @@ from toledo.search.document.translation import (
 from toledo.search.itg import ITG_FEATURES
 from toledo.settings import Named, unknown_name
 from toledo.text.corpus import Document, Segment, cut_documents, documents_of
-from toledo.text.preparation import TOKENIZED, Preparation
+from toledo.text.preparation import Preparation
 from toledo.text.vocabulary import split_words
 from toledo.tuning.documents.tune import DocumentTask
 from toledo.tuning.documents.tune import tune_documents as tune_task

@@ -40,7 +40,7 @@ from toledo.search.itg import log_unused_weights
 from toledo.search.search import Search, as_given
 from toledo.search.settings import SEARCHES, Beam, Gibbs, SearchKind
 from toledo.settings import Named
-from toledo.text.preparation import TOKENIZED, Preparation
+from toledo.text.preparation import Preparation
 from toledo.translation import ForcedTranslator, SampledHypotheses, Trace, Translated, Translator
 from toledo.tuning.initial import known_features, load_weights, require_known
 from toledo.weights import Weights
@@ -265,10 +265,12 @@ class Model:
         forests = made.forests(sentences, threads, progress)
 
         def work(first: int, last: int) -> list[list[Hypothesis]]:
+            given = sentences[first:last]
             lists = [
-                nbest_list(one, made.model.weights, size, distinct=distinct, table=table) for one in forests[first:last]
+                nbest_list(one, made.model.weights, size, distinct=distinct, table=table, source=words)
+                for one, words in zip(forests[first:last], given, strict=True)
             ]
-            pairs = zip(lists, sentences[first:last], strict=True)
+            pairs = zip(lists, given, strict=True)
             return [[_hypothesis(entry, words, translator.text) for entry in some.entries] for some, words in pairs]
 
         parts = map_chunks(work, len(forests), chunk=SEGMENTS_AT_ONCE, threads=threads)

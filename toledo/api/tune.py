@@ -37,7 +37,6 @@ from toledo.search.itg import itg_weights
 from toledo.search.settings import ITG, SEARCHES, Gibbs, SearchKind
 from toledo.settings import Named, parse_named, refuse_unused
 from toledo.text.corpus import Segment
-from toledo.text.preparation import TOKENIZED
 from toledo.text.vocabulary import Vocabulary, split_words
 from toledo.tuning.initial import Initial, with_sparse
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, TuningTask, configuration_of, digest_segments

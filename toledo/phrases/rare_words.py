@@ -25,7 +25,6 @@ from toledo.text.corpus import ParallelCorpus, Sentences
 from toledo.text.rare_words import LEAST_WORTH, Parts, RareWords
 from toledo.text.vocabulary import RESERVED, Vocabulary
 from toledo.text.word_variants import (
-    LONGEST_ENDING,
     SEEN_AS_PART,
     SHORTEST_PART,
     UNCHANGED,

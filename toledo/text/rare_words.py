@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from toledo.compiled.ragged import offsets_of
 from toledo.text.corpus import ParallelCorpus, Sentences
 from toledo.text.vocabulary import RESERVED, Vocabulary, split_words
-from toledo.text.word_variants import UNCHANGED, Change, Changes, Variant, Variants
+from toledo.text.word_variants import Change, Changes, Variant, Variants
 
 LEAST_WORTH = 0.2  # of a variant of an unknown word: below, the word is copied; chosen on tuning data
 REMEMBERED = 1 << 16  # unknown words
