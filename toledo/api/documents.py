@@ -165,7 +165,7 @@ def translate_document(
     loaded = as_model(model)
     prepared = loaded.preparation.of_words if tokenized else loaded.preparation
     text = _read(sources, references, document_ids, prepared)
-    chosen, derivations = _settings(DocumentSettings(), settings, text.documents)
+    chosen, derivations = _settings(DocumentSettings(), settings, text.documents, prepared)
     models, weights = _document_models(loaded, document_models, semantic_space)
     if _referenced(text) and BLEUModel.name not in weights:
         models, weights = (*models, BLEUModel()), {**weights, BLEUModel.name: 0.0}
@@ -208,7 +208,7 @@ def oracle(
         text = _read_or_draw(path, sources, document_ids, loaded, prepared, drawing_seed)
     else:
         text = _read(sources, references, document_ids, prepared)
-    chosen, derivations = _settings(bleu_settings(DocumentSettings(), guided), settings, text.documents)
+    chosen, derivations = _settings(bleu_settings(DocumentSettings(), guided), settings, text.documents, prepared)
     own = {name: value for name, value in loaded.weights.items() if name in _sentence_features(loaded)}
     search = DocumentSearch(loaded, chosen, (BLEUModel(),), bleu_weights(own, guided))
     run = DocumentRun(search, text.documents, derivations, digest_model(model))
@@ -380,12 +380,18 @@ def _referenced_documents(pair: DocumentPair, prepared: Preparation) -> list[Doc
 
 
 def _settings(
-    base: DocumentSettings, given: DocumentOptions, documents: Sequence[Document]
+    base: DocumentSettings, given: DocumentOptions, documents: Sequence[Document], prepared: Preparation
 ) -> tuple[DocumentSettings, list[Derivation] | None]:
     """Return settings with what is given, and the derivations to start from, if `start` is a file of them."""
     settings, start = base.changed(given), Path(given.get("start", base.start))
     if str(start) in STARTS:
         return settings, None
+    if prepared.source.rare is not None:
+        raise InputError(
+            "derivations name the words that were given, and this model rewrites rare ones",
+            argument="start",
+            remedy="use `start=beam`, or train the model with `rare_words=keep`",
+        )
     lines = read_segmentation(start)
     segments = sum(len(document.segments) for document in documents)
     if len(lines) != segments:

@@ -212,7 +212,7 @@ def _learn_links(
 def _learn_rates(
     examples: list[str], variants_of: Callable[[str], Iterable[Variant]], evidence: Evidence
 ) -> dict[str, float]:
-    """Return what each rule and each kind of variants is worth; of a kind with few examples, mostly what its rule is."""
+    """Return what each rule and each kind of variants is worth; of a kind with few examples, as much as its rule."""
     by_rule, by_kind = defaultdict[str, _Tally](_Tally), defaultdict[str, _Tally](_Tally)
     for word in examples:
         for variant in variants_of(word):

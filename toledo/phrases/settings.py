@@ -67,8 +67,8 @@ class TrainSettings(Settings):
     rare_words: Annotated[
         RareWordChoice | None,
         Meta(
-            description="Rare and unknown source words: rewrite them as words that the model knows (parts of compounds, "
-            "other forms), or keep them as they are. [default: rewrite, but keep with given alignments]"
+            description="Rare and unknown source words: rewrite them as words that the model knows (parts of a "
+            "compound, another form), or keep them. [default: rewrite, but keep with given alignments]"
         ),
     ] = None
     rare_below: Annotated[

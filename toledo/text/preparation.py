@@ -153,8 +153,9 @@ class Preparation:
 
     @property
     def signature(self) -> str:
-        """Return languages and tokenizers in one word."""
-        return "-".join(f"{side.language or 'any'}.{side.name or 'blanks'}" for side in (self.source, self.target))
+        """Return languages and tokenizers in one word, and whether rare words are rewritten."""
+        own = [f"{side.language or 'any'}.{side.name or 'blanks'}" for side in (self.source, self.target)]
+        return f"{own[0]}{'' if self.source.rare is None else '+rare'}-{own[1]}"
 
 
 TOKENIZED = Preparation()

@@ -130,9 +130,10 @@ class Variants:
         """Yield other forms of a word."""
         folded = fold(word)
         for change in (UNCHANGED, *self.changes.endings):
-            if (other := change.apply(folded)) is not None and (found := self.known_forms.get(other)):
-                if found[0] != word:
-                    yield Variant(f"form:{change}", (found[0],))
+            other = change.apply(folded)
+            found = None if other is None else self.known_forms.get(other)
+            if found is not None and found[0] != word:
+                yield Variant(f"form:{change}", (found[0],))
 
     def _ends(self, lower: str) -> Iterator[Variant]:
         length = len(lower)
