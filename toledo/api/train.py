@@ -42,6 +42,8 @@ from toledo.training import train as train_model
 
 log = logging.getLogger(__name__)
 
+ENOUGH_PAIRS = 10_000  # to rewrite rare words by default
+
 
 def train(  # one argument for each setting
     sources: Texts | Pairs,
@@ -78,10 +80,11 @@ def train(  # one argument for each setting
     `sources` and `targets` are files or texts, line by line translations of each other; `sources` alone are pairs (TSV,
     TMX, JSON lines, or tuples). Texts are raw, and so will translations be: the model keeps how text becomes words, by
     the rules of both languages (ISO codes; by default those of English). With `tokenized`, words are separated by
-    spaces. Unfit pairs of raw text are left out; `clean` changes that. `alignments` (Pharaoh format) of tokenized text
-    replace those of `aligner`; so do those of GIZA++, two files that end in A3.final (`giza`). The language model is
-    that of the targets, or of `lm_text`, or `language_models` are used as they are. With `output`, the model is saved
-    there.
+    spaces. Unfit pairs of raw text are left out; `clean` changes that. Rare source words, seen less than `rare_below`
+    times, and unknown ones are rewritten as words that the model knows, or kept (`rare_words`). `alignments` (Pharaoh
+    format) of tokenized text replace those of `aligner`; so do those of GIZA++, two files that end in A3.final
+    (`giza`). The language model is that of the targets, or of `lm_text`, or `language_models` are used as they are.
+    With `output`, the model is saved there.
     """
     settings = TrainSettings(
         aligner if isinstance(aligner, str) else type(aligner).__name__,
@@ -150,8 +153,12 @@ def train(  # one argument for each setting
 def _rare_words(
     settings: TrainSettings, corpus: ParallelCorpus, preparation: Preparation, threads: int | None
 ) -> RareWords | None:
-    """Return how rare source words are rewritten, if they are and if the pairs speak for it."""
-    if settings.rare_words == "keep" or isinstance(preparation.source.tokenizer, PieceModel):
+    """Return how rare source words are rewritten, if they are and if the pairs speak for it.
+
+    By default a small text is taken as it is: most of its words are rare, and it says little about them.
+    """
+    wanted = settings.rare_words or ("rewrite" if len(corpus) >= ENOUGH_PAIRS else "keep")
+    if wanted == "keep" or isinstance(preparation.source.tokenizer, PieceModel):
         return None
     rare = learn_rare_words(corpus, settings.rare_below, threads)
     if rare is not None:

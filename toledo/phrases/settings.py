@@ -68,7 +68,7 @@ class TrainSettings(Settings):
         RareWordChoice | None,
         Meta(
             description="Rare and unknown source words: rewrite them as words that the model knows (parts of a "
-            "compound, another form), or keep them. [default: rewrite, but keep with given alignments]"
+            "compound, another form), or keep them. [default: rewrite from 10,000 pairs on, keep with given alignments]"
         ),
     ] = None
     rare_below: Annotated[

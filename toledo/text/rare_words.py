@@ -56,7 +56,7 @@ def given_links(words: Sequence[str], links: Links) -> Links:
     return tuple(dict.fromkeys((words.places[source], target) for source, target in links))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class RareWords:
     """How rare and unknown words are rewritten.
 
@@ -125,7 +125,7 @@ class RareWords:
         rewritten = (f"{word}\t{' '.join(parts)}" for word, parts in self.rewritten.items())
         kinds = (("ending", changes.endings), ("link", changes.links), ("head", changes.heads))
         own = (f"{name}\t{one.ending}\t{one.other}" for name, some in kinds for one in some)
-        rates = (f"rate\t{kind}\t{rate:.6g}" for kind, rate in self.rates.items())
+        rates = (f"rate\t{kind}\t{rate!r}" for kind, rate in self.rates.items())
         return {"known": _bytes(words), "rewritten": _bytes(rewritten), "rules": _bytes([*own, *rates])}
 
     @classmethod

@@ -79,7 +79,7 @@ class Changes:
     heads: tuple[Change, ...] = (UNCHANGED,)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Variants:
     """Makes variants of words from the `counts` of known words; only `parts` may be parts of compounds and ends."""
 
