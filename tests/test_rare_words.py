@@ -33,7 +33,7 @@ PARTS = frozenset(COUNTS) - {"und", "selten"}
 CHANGES = Changes(
     (Change("n", ""), Change("", "n"), Change("s", "")), (UNCHANGED, Change("s", ""), Change("", "e")), (UNCHANGED,)
 )
-RATES = {"hyphen": 0.8, "compound": 0.5, "form": 0.6, "end": 0.45, "start": 0.1, "edit": 0.3, "edit:5": 0.05}
+RATES = {"hyphen": 0.8, "compound": 0.5, "form": 0.6, "end": 0.45, "start": 0.1, "edit": 0.45, "edit:5": 0.05}
 
 
 def rare_words() -> RareWords:
@@ -91,7 +91,7 @@ def test_no_rule_is_used_that_is_worth_nothing() -> None:
 
 def test_the_most_valuable_variant_wins() -> None:
     """A kind without an example has the value of its rule; the share of letters counts."""
-    rare = replace(rare_words(), rates={"compound": 0.3, "end": 0.9})
+    rare = replace(rare_words(), rates={"compound": 0.4, "end": 0.95})
     assert rare.of("haustür") == ("haus", "tür")
     assert rare.of("liebesbrief") == ("brief",)
     assert replace(rare, rates={**rare.rates, "compound:s>": 0.6}).of("liebesbrief") == ("liebe", "brief")

@@ -220,6 +220,11 @@ class Model:
         translator.report()
 
     @one_or_many
+    def words(self, sources: OneOrMany) -> list[list[str]]:
+        """Return texts as the model reads them: its tokens, in its case, rare words rewritten."""
+        return [list(self.phrase_model.preparation.source.words(text)) for text in read_sources(sources)]
+
+    @one_or_many
     @arguments_of(iter_translate)
     def translate(self, sources: OneOrMany, **how: Any) -> list[str]:
         """Translate texts; unknown words are copied.

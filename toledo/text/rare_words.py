@@ -20,7 +20,7 @@ from toledo.text.corpus import ParallelCorpus, Sentences
 from toledo.text.vocabulary import RESERVED, Vocabulary, split_words
 from toledo.text.word_variants import Change, Changes, Variant, Variants
 
-LEAST_WORTH = 0.2  # of a variant of an unknown word: below, the word is copied; chosen on tuning data
+LEAST_WORTH = 0.4  # of a rule for unknown words: below, they are copied; chosen on tuning data
 REMEMBERED = 1 << 16  # unknown words
 LONGEST_CHANGE = 4
 
