@@ -1,11 +1,12 @@
-"""What rewriting rare and unknown source words is worth: the same model trained and tuned with and without it.
+"""What rewriting rare and unknown source words is worth: the same model trained with and without it.
 
     python experiments/rare_words.py $DATA/multi30k-de-en --work rare-words
+    python experiments/rare_words.py $DATA/multi30k-de-en --work rare-words --tune
 
 The folder has `train`, a set to tune on (`val` or `dev`) and tests, each for both languages, tokenized. Models have
-lexicalized reordering, weights of IBM Model 1 and a 5-gram language model of the training text; weights are those of
-the best of a few rounds of MERT. BLEU is that of the best derivation. "unknown" is the share of source words of a text
-that the model copies.
+lexicalized reordering, weights of IBM Model 1 and a 5-gram language model of the training text. Their weights are the
+default ones, or with --tune those of the best of a few rounds of MERT. BLEU is that of the best derivation. "unknown"
+is the share of source words that the model copies.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ from runs import Text
 from stored import CORPUS_BLEU, Stored, add_options, differences, markdown, mean_text
 
 import toledo
+from toledo.api.model import Model
+from toledo.phrases.settings import RareWordChoice
 
-WAYS = {"keep": {"rare_words": "keep"}, "rewrite": {"rare_words": "rewrite"}}
+WAYS: tuple[RareWordChoice, ...] = ("keep", "rewrite")
+WEIGHTS = ("default", "MERT")
 TUNING, TESTS = ("val", "dev"), ("test2016", "test2017", "test")
 ROUNDS = 4
 
@@ -29,15 +33,17 @@ def main() -> None:
     """Train, tune and translate in each way."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--tune", action="store_true", help="tune the weights")
     parser.add_argument("--work", type=Path, default=Path("work"))
     parser.add_argument("--threads", type=int, default=2)
     add_options(parser)
     arguments = parser.parse_args()
     stored = Stored.of(__file__, arguments)
-    pair = Pair(arguments.folder)
+    pair = Pair(arguments.folder, arguments.threads)
+    weights = WEIGHTS[arguments.tune]
     for way in WAYS:
-        if not stored.done(pair=pair.name, way=way):
-            pair.run(way, stored, arguments.work, arguments.threads)
+        if not stored.done(pair=pair.name, way=way, weights=weights):
+            pair.run(way, weights, stored, arguments.work)
     if not arguments.stale:
         print("\n".join(tables(stored).values()))
 
@@ -45,74 +51,76 @@ def main() -> None:
 class Pair:
     """The files of one pair of languages."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, threads: int) -> None:
+        self.folder, self.threads = folder, threads
         self.name = "-".join(folder.name.split("-")[-2:])
         self.language = self.name.split("-")[0]
 
-    def file(self, name: str, language: str) -> Path:
-        """A side of a text."""
-        return self.folder / f"{name}.{language}"
+    def sides(self, name: str) -> tuple[Path, Path]:
+        """Both sides of a text."""
+        return self.folder / f"{name}.{self.language}", self.folder / f"{name}.en"
 
     def names(self, wanted: Sequence[str]) -> list[str]:
         """Those texts that are there."""
-        return [name for name in wanted if self.file(name, "en").exists()]
+        return [name for name in wanted if self.sides(name)[0].exists()]
 
-    def run(self, way: str, stored: Stored, work: Path, threads: int) -> None:
+    def run(self, way: RareWordChoice, weights: str, stored: Stored, work: Path) -> None:
         """Train, tune and translate in one way."""
-        (tuning,) = self.names(TUNING)
         start = time.process_time()
         model = toledo.train(
-            self.file("train", self.language), self.file("train", "en"), tokenized=True, lexical="model1",
-            reordering=True, lm_order=5, threads=threads, **WAYS[way],
+            *self.sides("train"), tokenized=True, lexical="model1", reordering=True, lm_order=5, rare_words=way,
+            threads=self.threads,
         )  # fmt: skip
-        trained = time.process_time()
-        sides = self.file(tuning, self.language), self.file(tuning, "en")
-        place = stored.work(work) / f"{self.name}-{way}"
-        tuned = toledo.tune(model, *sides, tokenized=True, rounds=ROUNDS, output=place, resume=True, threads=threads)
-        seconds = {"train": trained - start, "tune": time.process_time() - trained}
-        best = tuned.model
-        if best is None:
-            raise SystemExit("tuning gave no model")
+        seconds = {"train": time.process_time() - start}
+        texts = self.names((*TUNING, *TESTS))
+        if weights == "MERT":
+            start = time.process_time()
+            model = self.tuned(model, texts[0], stored.work(work) / f"{self.name}-{way}")
+            seconds["tune"] = time.process_time() - start
         scores, statistics = {}, {}
-        for name in (tuning, *self.names(TESTS)):
-            text = Text.read(self.file(name, self.language), [self.file(name, "en")])
-            found = best.decode(self.file(name, self.language), tokenized=True, threads=threads)
+        for name in texts:
+            text = Text.read(self.sides(name)[0], [self.sides(name)[1]])
+            found = model.decode(self.sides(name)[0], tokenized=True, threads=self.threads)
             statistics[name] = text.statistics([one.text.split() for one in found])
             scores[name] = CORPUS_BLEU.score(statistics[name].sum(axis=0))
             unknown = sum(len(one.unknown_words) for one in found)
             scores[f"{name} unknown"] = 100 * unknown / sum(map(len, text.source))
-        files = [
-            self.file(name, side) for name in ("train", tuning, *self.names(TESTS)) for side in (self.language, "en")
-        ]
-        stored.add({"pair": self.name, "way": way}, data=files, scores=scores, seconds=seconds, statistics=statistics)
+        key = {"pair": self.name, "way": way, "weights": weights}
+        files = [file for name in ("train", *texts) for file in self.sides(name)]
+        stored.add(key, data=files, scores=scores, seconds=seconds, statistics=statistics)
+
+    def tuned(self, model: Model, name: str, place: Path) -> Model:
+        """The model with the weights of MERT."""
+        how = {"rounds": ROUNDS, "output": place, "resume": True, "threads": self.threads}
+        found = toledo.tune(model, *self.sides(name), tokenized=True, **how).model
+        if found is None:
+            raise SystemExit("tuning gave no model")
+        return found
 
 
 def tables(stored: Stored) -> dict[str, str]:
     """A table for each pair, with a row for each way."""
-    pairs = dict.fromkeys(run["key"]["pair"] for run in stored.all())
+    pairs = dict.fromkeys([*("de-en", "fr-en", "ja-en"), *(run["key"]["pair"] for run in stored.all())])
     return {pair: _table(stored, pair) for pair in pairs}
 
 
 def _table(stored: Stored, pair: str) -> str:
-    groups = {way: stored.find(pair=pair, way=way) for way in WAYS}
-    texts = next(list(runs[0]["statistics"]) for runs in groups.values() if runs)
-    tests = sorted((name for name in texts if name in TESTS), key=TESTS.index)
-    tuning = next(name for name in texts if name in TUNING)
-    cells = differences(groups, "keep", tests)
-    titles = ["", *(f"{name}, unknown %" for name in (tuning, *tests)), tuning, *tests]
-    rows = [
-        [
-            way,
-            *(mean_text([run["scores"][f"{name} unknown"] for run in runs], 1) for name in (tuning, *tests)),
-            *(mean_text([run["scores"][name] for run in runs]) for name in (tuning, *tests)),
-            cells[way],
-            mean_text([sum(run["seconds"].values()) for run in runs], 0),
-        ]
-        for way, runs in groups.items()
-        if runs
-    ]
-    return markdown([*titles, "tests minus keep", "p", "CPU s"], rows)
+    runs = stored.find(pair=pair)
+    if not runs:
+        return ""
+    texts = [name for name in (*TUNING, *TESTS) if name in runs[0]["statistics"]]
+    rows = []
+    for weights in WEIGHTS:
+        groups = {way: stored.find(pair=pair, way=way, weights=weights) for way in WAYS}
+        cells = differences(groups, "keep", texts[1:]) if groups["keep"] else {}
+        for way, own in groups.items():
+            if own:
+                shares = [mean_text([run["scores"][f"{name} unknown"] for run in own], 1) for name in texts]
+                scores = [mean_text([run["scores"][name] for run in own]) for name in texts]
+                seconds = mean_text([run["seconds"]["train"] for run in own], 0)
+                rows.append([f"{way}, {weights} weights", *shares, *scores, cells.get(way, " | "), seconds])
+    titles = ["", *(f"{name}, unknown %" for name in texts), *texts]
+    return markdown([*titles, "tests minus keep", "p", "CPU s of training"], rows)
 
 
 if __name__ == "__main__":

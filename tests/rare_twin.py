@@ -4,7 +4,7 @@ import math
 import random
 from collections.abc import Iterator, Sequence
 
-from toledo.text.word_variants import SHORTEST_PART, Changes, Known, size
+from toledo.text.word_variants import SHORTEST_PART, UNCHANGED, Changes, Known, size
 
 SYLLABLES = [first + vowel for first in "bdfgklmnprtvz" for vowel in "aeiou"]
 
@@ -49,7 +49,8 @@ def all_splits(word: str, known: Known, changes: Changes, number: int) -> Iterat
     own = changes.heads if number == 1 else changes.links
     ends = [len(word)] if number == 1 else range(1, len(word))
     for end in ends:
-        for change in own:
+        whole = UNCHANGED in own and word[:end] in known
+        for change in [UNCHANGED] if whole else own:
             stem = word[:end].removesuffix(change.ending)
             if stem + change.ending != word[:end] or size(stem) < SHORTEST_PART or stem + change.other not in known:
                 continue

@@ -22,7 +22,7 @@ from toledo.phrases.lexicon import Lexicon
 from toledo.phrases.word_alignment.direction import cooccurrences, make_direction
 from toledo.phrases.word_alignment.training import train_ibm1
 from toledo.text.corpus import ParallelCorpus, Sentences
-from toledo.text.rare_words import LEAST_WORTH, Parts, RareWords
+from toledo.text.rare_words import LEAST_WORTH, Parts, RareWords, best_variant
 from toledo.text.vocabulary import RESERVED, Vocabulary
 from toledo.text.word_variants import (
     SEEN_AS_PART,
@@ -41,7 +41,7 @@ MOST_LEARNED_FROM = 20_000  # words
 MOST_CHANGES, MOST_LINKS = 150, 12
 LONGEST_LINK = 2
 TRUSTED_LINK, TRUSTED_HEAD = 0.45, 0.5  # a change in a compound must be worth this
-SEEN_WORTH, SEEN_RULES = 0.4, ("hyphen", "compound")  # for words that were seen, though rarely
+SEEN_WORTH = 0.4  # of parts of a word that was seen, though rarely
 FEW, FEW_PAIRS = 5.0, 2.0  # what is known of a rule weighs as much as this many examples, or pairs of one word
 STEM = 5  # letters of a target word by which it is compared: "walk", "walks" and "walked" mean the same
 COMMON = 0.25  # a target word of this share of pairs says nothing
@@ -230,7 +230,7 @@ def _decided(rare: RareWords, below: int, evidence: Evidence) -> RareWords:
     counts = dict(rare.variants.counts)
     for word, n in rare.variants.counts.items():
         if n < below and evidence.other_sides(word):
-            variant = rare.best(word, SEEN_WORTH, _worth(word, rare, evidence), SEEN_RULES)
+            variant = best_variant(rare.variants.splits(word), SEEN_WORTH, _worth(word, rare, evidence))
             if variant is not None:
                 chosen[word] = tuple(one for part in variant.parts for one in _known(rare, part))
     rewritten = {word: _followed(word, chosen, {word}) for word in chosen}

@@ -95,24 +95,12 @@ class RareWords:
         """Return what a kind of variants is worth; that of its rule if no example was seen."""
         return self.rates.get(kind, self.rates.get(kind.partition(":")[0], 0.0))
 
-    def best(
-        self, word: str, least: float, worth: Callable[[Variant], float], rules: Sequence[str] = ()
-    ) -> Variant | None:
-        """Return the variant of the highest worth times its share of letters, if it is worth enough."""
-        best, value = None, 0.0
-        for variant in self.variants.of(word):
-            if not rules or variant.rule in rules:
-                rate = worth(variant)
-                if rate >= least and rate * variant.share > value:
-                    best, value = variant, rate * variant.share
-        return best
-
     @cached_property
     def _unknown(self) -> Callable[[str], Parts]:
         return lru_cache(REMEMBERED)(self._rewrite_unknown)
 
     def _rewrite_unknown(self, word: str) -> Parts:
-        variant = self.best(word, LEAST_WORTH, lambda one: self.rate(one.kind))
+        variant = best_variant(self.variants.of(word), LEAST_WORTH, lambda one: self.rate(one.kind))
         if variant is None:
             return (word,)
         parts = tuple(one for part in variant.parts for one in self.of(part))
@@ -149,6 +137,16 @@ class RareWords:
         known = Changes(*(tuple(changes[name]) for name in ("ending", "link", "head")))
         rewritten = {word: tuple(split_words(text)) for word, text in _rows(arrays["rewritten"], 2)}
         return cls(Variants(counts, frozenset(parts), known), rates, rewritten)
+
+
+def best_variant(variants: Iterable[Variant], least: float, worth: Callable[[Variant], float]) -> Variant | None:
+    """Return the variant of the highest worth times its share of letters, if it is worth enough."""
+    best, value = None, 0.0
+    for variant in variants:
+        rate = worth(variant)
+        if rate >= least and rate * variant.share > value:
+            best, value = variant, rate * variant.share
+    return best
 
 
 def rewrite_sources(corpus: ParallelCorpus, rare: RareWords, vocabulary: Vocabulary | None = None) -> ParallelCorpus:

@@ -11,7 +11,7 @@ import math
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -35,18 +35,12 @@ class Change(NamedTuple):
     ending: str
     other: str
 
-    def apply(self, word: str) -> str | None:
-        """Return the changed word; nothing if it ends in another way or if too little is left of it."""
-        stem = word.removesuffix(self.ending)
-        if len(stem) + len(self.ending) != len(word) or size(stem) < SHORTEST_STEM:
-            return None
-        return stem + self.other
-
     def __str__(self) -> str:
         return f"{self.ending}>{self.other}"
 
 
 UNCHANGED = Change("", "")
+ByEnding = Mapping[str, tuple[Change, ...]]
 
 
 class Variant(NamedTuple):
@@ -77,6 +71,21 @@ class Changes:
     endings: tuple[Change, ...] = ()
     links: tuple[Change, ...] = ()
     heads: tuple[Change, ...] = (UNCHANGED,)
+
+    @cached_property
+    def of_forms(self) -> ByEnding:
+        """Return changes of words by themselves."""
+        return _by_ending((UNCHANGED, *self.endings))
+
+    @cached_property
+    def of_links(self) -> ByEnding:
+        """Return changes of first parts."""
+        return _by_ending(self.links)
+
+    @cached_property
+    def of_heads(self) -> ByEnding:
+        """Return changes of last parts."""
+        return _by_ending(self.heads)
 
 
 @dataclass(frozen=True)
@@ -111,27 +120,25 @@ class Variants:
 
     def of(self, word: str) -> Iterator[Variant]:
         """Yield variants of a word, which are never the word itself; pieces at hyphens need not be known."""
-        if len(word) > LONGEST_WORD or any(sign.isdigit() for sign in word):
-            return
-        pieces = tuple(piece for piece in _JOINED.split(word) if piece)
-        if len(pieces) > 1:
-            yield Variant("hyphen", pieces)
-        if not pieces or pieces[0] != word:
-            return
-        lower = word.lower()
-        yield from self.forms(word)
-        for split in best_splits(lower, self.known_parts, self.changes):
-            links = str(split.changes[0]) if len(split.parts) == 2 else str(len(split.parts))
-            yield Variant(f"compound:{links}{'' if split.changes[-1] == UNCHANGED else '~'}", split.parts)
-        yield from self._ends(lower)
-        yield from self._edited(word)
+        yield from self.splits(word)
+        if _is_plain(word):
+            yield from self.forms(word)
+            yield from self._ends(word.lower())
+            yield from self._edited(word)
+
+    def splits(self, word: str) -> Iterator[Variant]:
+        """Yield the pieces of a word at its hyphens, or else its parts as a compound."""
+        if _is_plain(word):
+            for split in best_splits(word.lower(), self.known_parts, self.changes):
+                links = str(split.changes[0]) if len(split.parts) == 2 else str(len(split.parts))
+                yield Variant(f"compound:{links}{'' if split.changes[-1] == UNCHANGED else '~'}", split.parts)
+        elif len(pieces := [piece for piece in _JOINED.split(word) if piece]) > 1:
+            yield Variant("hyphen", tuple(pieces))
 
     def forms(self, word: str) -> Iterator[Variant]:
         """Yield other forms of a word."""
-        folded = fold(word)
-        for change in (UNCHANGED, *self.changes.endings):
-            other = change.apply(folded)
-            found = None if other is None else self.known_forms.get(other)
+        for change, other in _changed(fold(word), self.changes.of_forms, SHORTEST_STEM):
+            found = self.known_forms.get(other)
             if found is not None and found[0] != word:
                 yield Variant(f"form:{change}", (found[0],))
 
@@ -160,6 +167,27 @@ class Variants:
         found = {form for form in shorter if form in self.known_forms}
         found.update(form for one in shorter for form in self.shortened_forms.get(one, ()))
         return {form for form in found if _differ_once(folded, form)}
+
+
+def _is_plain(word: str) -> bool:
+    """Return whether a word may be one: not too long, and without digits and hyphens."""
+    return len(word) <= LONGEST_WORD and not _JOINED.search(word) and not any(sign.isdigit() for sign in word)
+
+
+def _by_ending(changes: Iterable[Change]) -> ByEnding:
+    found = defaultdict[str, list[Change]](list)
+    for change in changes:
+        found[change.ending].append(change)
+    return {ending: tuple(some) for ending, some in found.items()}
+
+
+def _changed(word: str, changes: ByEnding, shortest: int) -> Iterator[tuple[Change, str]]:
+    """Yield what changes make of a word; a stem of the shortest size must stay."""
+    for length in range(min(LONGEST_ENDING, len(word)) + 1):
+        stem = word[: len(word) - length]
+        if (own := changes.get(word[len(stem) :])) and size(stem) >= shortest:
+            for change in own:
+                yield change, stem + change.other
 
 
 def _shortened(word: str) -> Iterator[str]:
@@ -200,21 +228,22 @@ def fold(word: str) -> str:
 def best_splits(word: str, known: Known, changes: Changes) -> list[Split]:
     """Return the best ways to write a word as two parts, three, and so on; none if there is none.
 
-    A part is a known word, the last one after a change of `heads`, the others after one of `links`. Their counts have
-    the highest geometric mean; of equal ones the first found is taken. The time grows with the square of the length.
+    A part is a known word, the last one after a change of `heads`, the others after one of `links`; a piece that is a
+    word itself is not changed. Counts of parts have the highest geometric mean; of equal ones the first found is taken.
+    The time grows with the square of the word's length.
     """
     found = []
     ways: dict[int, Split] = {0: Split((), (), 0.0)}  # of the letters up to a place; scores are sums of logarithms
     for number in range(1, MOST_PARTS + 1):
         ends = [
-            _longer(way, last) for begin, way in ways.items() if (last := _part(word[begin:], known, changes.heads))
+            _longer(way, last) for begin, way in ways.items() if (last := _part(word[begin:], known, changes.of_heads))
         ]
         if ends and number > 1:
             found.append(max(ends, key=lambda way: way.score))
         longer: dict[int, Split] = {}
         for begin, way in ways.items():
             for end in range(begin + SHORTEST_PART - 1, len(word) - 1):
-                if part := _part(word[begin:end], known, changes.links):
+                if part := _part(word[begin:end], known, changes.of_links):
                     one = _longer(way, part)
                     if end not in longer or one.score > longer[end].score:
                         longer[end] = one
@@ -226,16 +255,16 @@ def _longer(way: Split, part: tuple[float, str, Change]) -> Split:
     return Split((*way.parts, part[1]), (*way.changes, part[2]), way.score + part[0])
 
 
-def _part(piece: str, known: Known, changes: Sequence[Change]) -> tuple[float, str, Change] | None:
-    """Return the most frequent word that a piece of a compound may come from."""
+def _part(piece: str, known: Known, changes: ByEnding) -> tuple[float, str, Change] | None:
+    """Return the word that a piece of a compound is, or else the most frequent one that it may come from."""
     best = None
-    for change in changes:
-        if piece.endswith(change.ending):
-            stem = piece[: len(piece) - len(change.ending)]
-            if (one := known.get(stem + change.other)) and size(stem) >= SHORTEST_PART:
-                value = math.log(one[1])
-                if best is None or value > best[0]:
-                    best = (value, one[0], change)
+    if UNCHANGED in changes.get("", ()) and size(piece) >= SHORTEST_PART and (one := known.get(piece)):
+        return math.log(one[1]), one[0], UNCHANGED
+    for change, word in _changed(piece, changes, SHORTEST_PART):
+        if one := known.get(word):
+            value = math.log(one[1])
+            if best is None or value > best[0]:
+                best = (value, one[0], change)
     return best
 
 
