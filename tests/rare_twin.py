@@ -4,7 +4,7 @@ import math
 import random
 from collections.abc import Iterator, Sequence
 
-from toledo.text.word_variants import SHORTEST_PART, UNCHANGED, Changes, Known, size
+from toledo.text.word_variants import SHORTEST_PART, UNCHANGED, EndingChanges, Known, size
 
 SYLLABLES = [first + vowel for first in "bdfgklmnprtvz" for vowel in "aeiou"]
 
@@ -44,7 +44,7 @@ def translate(root: str) -> str:
     return root[::-1].upper()
 
 
-def all_splits(word: str, known: Known, changes: Changes, number: int) -> Iterator[tuple[float, tuple[str, ...]]]:
+def all_splits(word: str, known: Known, changes: EndingChanges, number: int) -> Iterator[tuple[float, tuple[str, ...]]]:
     """Yield every way to write a word as `number` parts, with the sum of the logarithms of their counts."""
     own = changes.heads if number == 1 else changes.links
     ends = [len(word)] if number == 1 else range(1, len(word))

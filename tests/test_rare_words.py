@@ -15,8 +15,8 @@ from toledo.text.vocabulary import Vocabulary
 from toledo.text.word_variants import (
     MOST_PARTS,
     UNCHANGED,
-    Change,
-    Changes,
+    EndingChange,
+    EndingChanges,
     Variant,
     Variants,
     best_splits,
@@ -30,8 +30,10 @@ COUNTS = {
     "roten": 30, "spiel": 20, "hockey": 10, "und": 500, "hunde": 12, "selten": 2, "hausbrief": 3,
 }  # fmt: skip
 PARTS = frozenset(COUNTS) - {"und", "selten"}
-CHANGES = Changes(
-    (Change("n", ""), Change("", "n"), Change("s", "")), (UNCHANGED, Change("s", ""), Change("", "e")), (UNCHANGED,)
+CHANGES = EndingChanges(
+    (EndingChange("n", ""), EndingChange("", "n"), EndingChange("s", "")),
+    (UNCHANGED, EndingChange("s", ""), EndingChange("", "e")),
+    (UNCHANGED,),
 )
 RATES = {"hyphen": 0.8, "compound": 0.5, "form": 0.6, "end": 0.45, "start": 0.1, "edit": 0.45, "edit:5": 0.05}
 
@@ -71,14 +73,14 @@ def rare_words() -> RareWords:
     ],
 )
 def test_rules(word: str, parts: str) -> None:
-    changes = replace(CHANGES, endings=(*CHANGES.endings, Change("e", "")))
+    changes = replace(CHANGES, endings=(*CHANGES.endings, EndingChange("e", "")))
     rare = replace(rare_words(), variants=Variants(COUNTS, PARTS, changes))
     assert " ".join(rare.of(word)) == parts
 
 
 def test_the_case_of_the_training_text_is_used() -> None:
     counts = {"Haus": 9, "Tür": 8, "tür": 3, "laut": 7}
-    rare = RareWords(Variants(counts, frozenset(counts), Changes(links=(UNCHANGED,))), {"compound": 0.5}, {})
+    rare = RareWords(Variants(counts, frozenset(counts), EndingChanges(links=(UNCHANGED,))), {"compound": 0.5}, {})
     assert rare.of("Haustür") == ("Haus", "Tür")
     assert rare.of("tür") == ("tür",)
 
@@ -118,11 +120,13 @@ words_of = st.text(ALPHABET, min_size=3, max_size=4)
 @given(
     st.dictionaries(words_of, st.integers(1, 50), min_size=1, max_size=25),
     st.text(ALPHABET, min_size=1, max_size=12),
-    st.lists(st.builds(Change, st.text(ALPHABET, max_size=2), st.text(ALPHABET, max_size=1)), max_size=3, unique=True),
+    st.lists(
+        st.builds(EndingChange, st.text(ALPHABET, max_size=2), st.text(ALPHABET, max_size=1)), max_size=3, unique=True
+    ),
 )
-def test_best_splits_are_the_best_of_all(counts: dict[str, int], word: str, links: list[Change]) -> None:
+def test_best_splits_are_the_best_of_all(counts: dict[str, int], word: str, links: list[EndingChange]) -> None:
     known = {spelled: (spelled, n) for spelled, n in counts.items()}
-    changes = Changes(links=(UNCHANGED, *links), heads=(UNCHANGED, Change("c", "a")))
+    changes = EndingChanges(links=(UNCHANGED, *links), heads=(UNCHANGED, EndingChange("c", "a")))
     found = {len(split.parts): split for split in best_splits(word, known, changes)}
     for number in range(2, MOST_PARTS + 1):
         ways = list(all_splits(word, known, changes, number))
@@ -143,9 +147,9 @@ def test_words_at_distance_1(forms: list[str], word: str) -> None:
 def test_changes_of_endings() -> None:
     words = [stem + ending for stem in ("lauf", "kauf", "glaub", "trink", "spiel") for ending in ("en", "t", "st")]
     found = common_changes([*words, "haus", "hausen"], most=10)
-    assert Change("en", "t") in found
-    assert Change("t", "en") in found
-    assert Change("", "en") not in found  # one stem only
+    assert EndingChange("en", "t") in found
+    assert EndingChange("t", "en") in found
+    assert EndingChange("", "en") not in found  # one stem only
     assert common_changes(words, most=2) == sorted(found, key=lambda change: found.index(change))[:2]
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from rare_twin import compound_pairs, translate
 
-from toledo.phrases.rare_words import Evidence, learn_rare_words
+from toledo.phrases.rare_words import PairEvidence, learn_rare_words
 from toledo.text.corpus import ParallelCorpus, encode_texts
 from toledo.text.rare_words import RareWords
 from toledo.text.vocabulary import Vocabulary
-from toledo.text.word_variants import UNCHANGED, Change
+from toledo.text.word_variants import UNCHANGED, EndingChange
 
 
 def corpus_of(sources: list[str], targets: list[str]) -> ParallelCorpus:
@@ -26,7 +26,7 @@ def learned(below: int = 5, **how: object) -> tuple[RareWords | None, list[str],
 def test_compounds_and_their_links_are_learned(link: str) -> None:
     rare, sources, roots = learned(link=link)
     assert rare is not None
-    assert Change(link, "") in rare.variants.changes.links
+    assert EndingChange(link, "") in rare.variants.changes.links
     seen = {word for line in sources for word in line.split()}
     new = [(one, other) for one in roots for other in roots if one != other and one + link + other not in seen]
     assert sum(rare.of(one + link + other) == (one, other) for one, other in new) > 0.9 * len(new)
@@ -74,7 +74,7 @@ def test_endings_are_learned() -> None:
     ]
     rare = learn_rare_words(corpus_of(inflected, targets), 5, threads=1)
     assert rare is not None
-    assert Change("ova", "") in rare.variants.changes.endings
+    assert EndingChange("ova", "") in rare.variants.changes.endings
     assert all(rare.of(root + "ova") == (root,) for root in new)
 
 
@@ -99,7 +99,7 @@ def test_evidence_is_counted_beyond_chance() -> None:
     pairs = corpus_of(["ab", "ab", "a", "b"], ["A", "A B", "x", "y"])
     a, b = (pairs.target_vocabulary.id(word) for word in "AB")
     own = {"a": frozenset({a}), "b": frozenset({b})}
-    evidence = Evidence(pairs, [own.get(word, frozenset()) for word in pairs.source_vocabulary])
+    evidence = PairEvidence(pairs, [own.get(word, frozenset()) for word in pairs.source_vocabulary])
     assert evidence.of("ab", ("a",)) == (1.0, 0.5)
     assert evidence.of("ab", ("b",)) == (0.5, 0.25)
     assert evidence.of("ab", ("a", "b")) == pytest.approx(((0.5 + 0.75) / 2, (0.125 + 0.375) / 2))

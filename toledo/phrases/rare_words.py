@@ -28,8 +28,8 @@ from toledo.text.word_variants import (
     SEEN_AS_PART,
     SHORTEST_PART,
     UNCHANGED,
-    Change,
-    Changes,
+    EndingChange,
+    EndingChanges,
     Variant,
     Variants,
     common_changes,
@@ -41,7 +41,7 @@ MOST_LEARNED_FROM = 20_000  # words
 MOST_CHANGES, MOST_LINKS = 150, 12
 LONGEST_LINK = 2
 TRUSTED_LINK, TRUSTED_HEAD = 0.45, 0.5  # a change in a compound must be worth this
-SEEN_WORTH = 0.4  # of parts of a word that was seen, though rarely
+SEEN_WORTH = 0.5  # of parts of a word that was seen, though rarely
 FEW, FEW_PAIRS = 5.0, 2.0  # what is known of a rule weighs as much as this many examples, or pairs of one word
 STEM = 5  # letters of a target word by which it is compared: "walk", "walks" and "walked" mean the same
 COMMON = 0.25  # a target word of this share of pairs says nothing
@@ -55,7 +55,7 @@ Translations = Sequence[frozenset[int]]
 def learn_rare_words(corpus: ParallelCorpus, below: int, threads: int | None = None) -> RareWords | None:
     """Return how to rewrite source words seen less than `below` times, and unknown ones; None if no rule is of use."""
     pairs = _with_stems(corpus.select(corpus.usable(LONGEST)))
-    evidence = Evidence(pairs, _translations(pairs, threads))
+    evidence = PairEvidence(pairs, _translations(pairs, threads))
     counts = _counts(corpus)
     parts = frozenset(word for word, n in counts.items() if n >= SEEN_AS_PART and evidence.translatable(word))
     examples = _examples(counts, evidence)
@@ -122,7 +122,7 @@ class _Tally:
         return min(max((self.seen + weight * prior) / (self.possible + weight), 0.0), 1.0)
 
 
-class Evidence:
+class PairEvidence:
     """What pairs say about variants of words: how often translations of their parts stand on the other side."""
 
     def __init__(self, pairs: ParallelCorpus, translations: Translations) -> None:
@@ -173,33 +173,33 @@ class Evidence:
         return self._targets[line]
 
 
-def _examples(counts: dict[str, int], evidence: Evidence) -> list[str]:
+def _examples(counts: dict[str, int], evidence: PairEvidence) -> list[str]:
     """Return rare words to try rules on, spread evenly over the vocabulary."""
     rare = sorted(word for word, n in counts.items() if n <= LEARNED_FROM and size(word) > SHORTEST_PART)
     return [word for word in rare[:: max(-(-len(rare) // MOST_LEARNED_FROM), 1)] if evidence.other_sides(word)]
 
 
-def _learn_changes(examples: list[str], variants: Variants, evidence: Evidence) -> Changes:
+def _learn_changes(examples: list[str], variants: Variants, evidence: PairEvidence) -> EndingChanges:
     endings = tuple(common_changes(variants.known_forms, MOST_CHANGES))
     links = _learn_links(examples, variants, evidence, [one.other for one in endings if not one.ending])
-    tried = Variants(variants.counts, variants.parts, Changes(endings))
+    tried = Variants(variants.counts, variants.parts, EndingChanges(endings))
     rates = _learn_rates(examples, tried.forms, evidence)
     heads = tuple(change for change in endings if rates.get(f"form:{change}", 0.0) >= TRUSTED_HEAD)
-    return Changes(endings, links, (UNCHANGED, *heads))
+    return EndingChanges(endings, links, (UNCHANGED, *heads))
 
 
 def _learn_links(
-    examples: list[str], variants: Variants, evidence: Evidence, endings: Iterable[str]
-) -> tuple[Change, ...]:
+    examples: list[str], variants: Variants, evidence: PairEvidence, endings: Iterable[str]
+) -> tuple[EndingChange, ...]:
     """Return how first parts of compounds change, by words of two parts whose translations go together."""
-    known, tallies = variants.known_parts, defaultdict[Change, _Tally](_Tally)
-    added = [Change("", ending) for ending in endings][:MOST_LINKS]
+    known, tallies = variants.known_parts, defaultdict[EndingChange, _Tally](_Tally)
+    added = [EndingChange("", ending) for ending in endings][:MOST_LINKS]
     for word in examples:
         lower = word.lower()
         for cut in range(SHORTEST_PART - 1, len(lower) - 1):
             if (head := known.get(lower[cut:])) is None:
                 continue
-            dropped = (Change(lower[cut - n : cut], "") for n in range(min(LONGEST_LINK, cut) + 1))
+            dropped = (EndingChange(lower[cut - n : cut], "") for n in range(min(LONGEST_LINK, cut) + 1))
             for change in (*dropped, *added):
                 first = known.get(lower[: cut - len(change.ending)] + change.other)
                 if first and first[0] != word and (found := evidence.of(word, (first[0], head[0]))):
@@ -210,7 +210,7 @@ def _learn_links(
 
 
 def _learn_rates(
-    examples: list[str], variants_of: Callable[[str], Iterable[Variant]], evidence: Evidence
+    examples: list[str], variants_of: Callable[[str], Iterable[Variant]], evidence: PairEvidence
 ) -> dict[str, float]:
     """Return what each rule and each kind of variants is worth; of a kind with few examples, as much as its rule."""
     by_rule, by_kind = defaultdict[str, _Tally](_Tally), defaultdict[str, _Tally](_Tally)
@@ -224,7 +224,7 @@ def _learn_rates(
     return {**rules, **kinds}
 
 
-def _decided(rare: RareWords, below: int, evidence: Evidence) -> RareWords:
+def _decided(rare: RareWords, below: int, evidence: PairEvidence) -> RareWords:
     """Return rare words with those that were seen rewritten, where their own pairs speak for it."""
     chosen: dict[str, Parts] = {}
     counts = dict(rare.variants.counts)
@@ -241,7 +241,7 @@ def _decided(rare: RareWords, below: int, evidence: Evidence) -> RareWords:
     return RareWords(replace(rare.variants, counts=counts), rare.rates, rewritten)
 
 
-def _worth(word: str, rare: RareWords, evidence: Evidence) -> Callable[[Variant], float]:
+def _worth(word: str, rare: RareWords, evidence: PairEvidence) -> Callable[[Variant], float]:
     """Return what a variant of a word that was seen is worth: by its rule, and by the word's own pairs."""
     times = len(evidence.other_sides(word))
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from toledo.compiled.ragged import offsets_of
 from toledo.text.corpus import ParallelCorpus, Sentences
 from toledo.text.vocabulary import RESERVED, Vocabulary, split_words
-from toledo.text.word_variants import Change, Changes, Variant, Variants
+from toledo.text.word_variants import EndingChange, EndingChanges, Variant, Variants
 
 LEAST_WORTH = 0.4  # of a rule for unknown words: below, they are copied; chosen on tuning data
 REMEMBERED = 1 << 16  # unknown words
@@ -125,7 +125,7 @@ class RareWords:
                 raise ValueError(f"{word!r} is not a word with a count, or it is there twice")
             counts[word] = int(count)
             parts.update([word] if is_part == "1" else [])
-        changes: dict[str, list[Change]] = {"ending": [], "link": [], "head": []}
+        changes: dict[str, list[EndingChange]] = {"ending": [], "link": [], "head": []}
         rates = {}
         for name, first, second in _rows(arrays["rules"], 3):
             if name == "rate":
@@ -133,8 +133,8 @@ class RareWords:
             elif name not in changes or max(len(first), len(second)) > LONGEST_CHANGE:
                 raise ValueError(f"{name} {first!r} {second!r} is not a rule for rare words")
             else:
-                changes[name].append(Change(first, second))
-        known = Changes(*(tuple(changes[name]) for name in ("ending", "link", "head")))
+                changes[name].append(EndingChange(first, second))
+        known = EndingChanges(*(tuple(changes[name]) for name in ("ending", "link", "head")))
         rewritten = {word: tuple(split_words(text)) for word, text in _rows(arrays["rewritten"], 2)}
         return cls(Variants(counts, frozenset(parts), known), rates, rewritten)
 

@@ -29,7 +29,7 @@ _JOINED = re.compile(r"[-‐‑/]+")
 Known = Mapping[str, tuple[str, int]]  # by spelling in lower case: the most frequent way to write it, and the count
 
 
-class Change(NamedTuple):
+class EndingChange(NamedTuple):
     """How an end of a word changes: `ending` is replaced by `other`."""
 
     ending: str
@@ -39,8 +39,8 @@ class Change(NamedTuple):
         return f"{self.ending}>{self.other}"
 
 
-UNCHANGED = Change("", "")
-ByEnding = Mapping[str, tuple[Change, ...]]
+UNCHANGED = EndingChange("", "")
+ByEnding = Mapping[str, tuple[EndingChange, ...]]
 
 
 class Variant(NamedTuple):
@@ -56,21 +56,21 @@ class Variant(NamedTuple):
         return self.kind.partition(":")[0]
 
 
-class Split(NamedTuple):
+class CompoundSplit(NamedTuple):
     """Parts of a compound as they are written by themselves, how each changes, and the sum of their log counts."""
 
     parts: tuple[str, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[EndingChange, ...]
     score: float
 
 
 @dataclass(frozen=True)
-class Changes:
+class EndingChanges:
     """How endings of words may change, by themselves and as first (`links`) and last (`heads`) parts of compounds."""
 
-    endings: tuple[Change, ...] = ()
-    links: tuple[Change, ...] = ()
-    heads: tuple[Change, ...] = (UNCHANGED,)
+    endings: tuple[EndingChange, ...] = ()
+    links: tuple[EndingChange, ...] = ()
+    heads: tuple[EndingChange, ...] = (UNCHANGED,)
 
     @cached_property
     def of_forms(self) -> ByEnding:
@@ -94,7 +94,7 @@ class Variants:
 
     counts: Mapping[str, int]
     parts: frozenset[str]
-    changes: Changes = Changes()
+    changes: EndingChanges = EndingChanges()
 
     @cached_property
     def known_parts(self) -> Known:
@@ -174,14 +174,14 @@ def _is_plain(word: str) -> bool:
     return len(word) <= LONGEST_WORD and not _JOINED.search(word) and not any(sign.isdigit() for sign in word)
 
 
-def _by_ending(changes: Iterable[Change]) -> ByEnding:
-    found = defaultdict[str, list[Change]](list)
+def _by_ending(changes: Iterable[EndingChange]) -> ByEnding:
+    found = defaultdict[str, list[EndingChange]](list)
     for change in changes:
         found[change.ending].append(change)
     return {ending: tuple(some) for ending, some in found.items()}
 
 
-def _changed(word: str, changes: ByEnding, shortest: int) -> Iterator[tuple[Change, str]]:
+def _changed(word: str, changes: ByEnding, shortest: int) -> Iterator[tuple[EndingChange, str]]:
     """Yield what changes make of a word; a stem of the shortest size must stay."""
     for length in range(min(LONGEST_ENDING, len(word)) + 1):
         stem = word[: len(word) - length]
@@ -225,7 +225,7 @@ def fold(word: str) -> str:
     return unicodedata.normalize("NFC", plain)
 
 
-def best_splits(word: str, known: Known, changes: Changes) -> list[Split]:
+def best_splits(word: str, known: Known, changes: EndingChanges) -> list[CompoundSplit]:
     """Return the best ways to write a word as two parts, three, and so on; none if there is none.
 
     A part is a known word, the last one after a change of `heads`, the others after one of `links`; a piece that is a
@@ -233,14 +233,16 @@ def best_splits(word: str, known: Known, changes: Changes) -> list[Split]:
     The time grows with the square of the word's length.
     """
     found = []
-    ways: dict[int, Split] = {0: Split((), (), 0.0)}  # of the letters up to a place; scores are sums of logarithms
+    ways: dict[int, CompoundSplit] = {
+        0: CompoundSplit((), (), 0.0)
+    }  # of the letters up to a place; scores are sums of logarithms
     for number in range(1, MOST_PARTS + 1):
         ends = [
             _longer(way, last) for begin, way in ways.items() if (last := _part(word[begin:], known, changes.of_heads))
         ]
         if ends and number > 1:
             found.append(max(ends, key=lambda way: way.score))
-        longer: dict[int, Split] = {}
+        longer: dict[int, CompoundSplit] = {}
         for begin, way in ways.items():
             for end in range(begin + SHORTEST_PART - 1, len(word) - 1):
                 if part := _part(word[begin:end], known, changes.of_links):
@@ -251,11 +253,11 @@ def best_splits(word: str, known: Known, changes: Changes) -> list[Split]:
     return found
 
 
-def _longer(way: Split, part: tuple[float, str, Change]) -> Split:
-    return Split((*way.parts, part[1]), (*way.changes, part[2]), way.score + part[0])
+def _longer(way: CompoundSplit, part: tuple[float, str, EndingChange]) -> CompoundSplit:
+    return CompoundSplit((*way.parts, part[1]), (*way.changes, part[2]), way.score + part[0])
 
 
-def _part(piece: str, known: Known, changes: ByEnding) -> tuple[float, str, Change] | None:
+def _part(piece: str, known: Known, changes: ByEnding) -> tuple[float, str, EndingChange] | None:
     """Return the word that a piece of a compound is, or else the most frequent one that it may come from."""
     best = None
     if UNCHANGED in changes.get("", ()) and size(piece) >= SHORTEST_PART and (one := known.get(piece)):
@@ -268,20 +270,20 @@ def _part(piece: str, known: Known, changes: ByEnding) -> tuple[float, str, Chan
     return best
 
 
-def common_changes(words: Iterable[str], most: int, least: int = 5) -> list[Change]:
+def common_changes(words: Iterable[str], most: int, least: int = 5) -> list[EndingChange]:
     """Return the `most` frequent changes between endings of words with the same stem, of `least` stems or more."""
     endings = defaultdict[str, list[str]](list)
     for word in sorted(set(words)):
         for cut in range(max(len(word) - LONGEST_ENDING, 1), len(word) + 1):
             if size(word[:cut]) > SHORTEST_STEM:
                 endings[word[:cut]].append(word[cut:])
-    found = Counter[Change]()
+    found = Counter[EndingChange]()
     for own in endings.values():
         if len(own) <= MOST_STEM_ENDINGS:
             for one, other in combinations(own, 2):
                 if one[:1] != other[:1]:
-                    found[Change(one, other)] += 1
-                    found[Change(other, one)] += 1
+                    found[EndingChange(one, other)] += 1
+                    found[EndingChange(other, one)] += 1
     ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
     return [change for change, count in ranked[:most] if count >= least]
 
