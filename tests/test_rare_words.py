@@ -31,9 +31,8 @@ COUNTS = {
 }  # fmt: skip
 PARTS = frozenset(COUNTS) - {"und", "selten"}
 CHANGES = EndingChanges(
-    (EndingChange("n", ""), EndingChange("", "n"), EndingChange("s", "")),
-    (UNCHANGED, EndingChange("s", ""), EndingChange("", "e")),
-    (UNCHANGED,),
+    endings=(EndingChange("n", ""), EndingChange("", "n"), EndingChange("s", "")),
+    links=(UNCHANGED, EndingChange("s", ""), EndingChange("", "e")),
 )
 RATES = {"hyphen": 0.8, "compound": 0.5, "form": 0.6, "end": 0.45, "start": 0.1, "edit": 0.45, "edit:5": 0.05}
 
