@@ -79,11 +79,13 @@ class Pair:
             seconds["tune"] = time.process_time() - start
         scores, statistics = {}, {}
         for name in texts:
-            text = Text.read(self.sides(name)[0], [self.sides(name)[1]])
-            found = model.decode(self.sides(name)[0], tokenized=True, threads=self.threads)
-            statistics[name] = text.statistics([one.text.split() for one in found])
+            source, target = self.sides(name)
+            text = Text.read(source, [target])
+            found = model.translate(source, threads=self.threads)
+            statistics[name] = text.statistics([line.split() for line in found])
             scores[name] = CORPUS_BLEU.score(statistics[name].sum(axis=0))
-            unknown = sum(len(one.unknown_words) for one in found)
+            known = model.phrase_model.source_vocabulary
+            unknown = sum(word not in known for line in model.words(source) for word in line)
             scores[f"{name} unknown"] = 100 * unknown / sum(map(len, text.source))
         key = {"pair": self.name, "way": way, "weights": weights}
         files = [file for name in ("train", *texts) for file in self.sides(name)]

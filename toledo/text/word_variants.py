@@ -233,9 +233,7 @@ def best_splits(word: str, known: Known, changes: EndingChanges) -> list[Compoun
     The time grows with the square of the word's length.
     """
     found = []
-    ways: dict[int, CompoundSplit] = {
-        0: CompoundSplit((), (), 0.0)
-    }  # of the letters up to a place; scores are sums of logarithms
+    ways = {0: CompoundSplit((), (), 0.0)}  # the best one up to each place
     for number in range(1, MOST_PARTS + 1):
         ends = [
             _longer(way, last) for begin, way in ways.items() if (last := _part(word[begin:], known, changes.of_heads))
