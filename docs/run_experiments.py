@@ -29,6 +29,7 @@ PAGES = (
     "significance",
     "llm",
     "tuning",
+    "rare-words",
     "papers/cobleu",
     "papers/minimum-risk",
     "papers/system-combination",

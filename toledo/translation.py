@@ -32,6 +32,7 @@ from toledo.search.gibbs.samples import Samples
 from toledo.search.search import EncodedSentence, Search, as_given
 from toledo.search.steps import COPIED, Step, phrase_edges, steps_of, word_links
 from toledo.text.preparation import TOKENIZED, Preparation
+from toledo.text.rare_words import given_links, given_span, given_words
 from toledo.text.vocabulary import UNKNOWN
 
 log = logging.getLogger(__name__)
@@ -125,7 +126,7 @@ class SampledHypotheses(Result, Sequence[Hypothesis]):
             steps = derivations.steps(number)
             words = " ".join(word for step in steps for word in step.words)
             text = self.text.target.write(as_given(words, self.source))
-            links = word_links(self.samples.model.table, steps)
+            links = given_links(self.source, word_links(self.samples.model.table, steps))
             features, count = dict(zip(names, values, strict=True)), int(self.samples.counts[number])
             found.append(Hypothesis(text, float(self.samples.scores[number]), features, count=count, alignment=links))
         return tuple(found)
@@ -182,7 +183,7 @@ class TranslatedLine:
     def trace(self, segment: int, weights: Mapping[str, float], reason: str = "") -> Trace:
         """Return the phrases of the best derivation, if there is one; this needs the forest."""
         best = self._best(weights)
-        source = " ".join(self.source)
+        source = " ".join(given_words(self.source))
         if best is None:
             return Trace(source, (), (), self.counts, reason, segment)
         steps = steps_of(best)
@@ -193,11 +194,12 @@ class TranslatedLine:
         """Return the result for users, without the forest."""
         if self.decision is not None or self.score == -math.inf:
             return Translated(self.line, None, None, choice, None, None, self.unknown, segment, sign)
-        links = word_links(model.table, self.steps)
+        links = given_links(self.source, word_links(model.table, self.steps))
         best = self._best(model.weights)
         features = {} if best is None else best.stored_features
         hypothesis = Hypothesis(self.line, self.score, features, alignment=links)
-        phrases = tuple((step.begin, step.end, " ".join(step.words)) for step in self.steps)
+        spans = (given_span(self.source, step.begin, step.end) for step in self.steps)
+        phrases = tuple((*span, " ".join(step.words)) for span, step in zip(spans, self.steps, strict=True))
         return Translated(self.line, self.score, hypothesis, None, links, phrases, self.unknown, segment, sign)
 
     def _best(self, weights: Mapping[str, float]) -> Derivation | None:
@@ -450,7 +452,11 @@ def _rows(
     scores, factors = forest.scores(weights), [weights[name] for name in names]
     phrases = phrase_edges(best).tolist()
     rest = [edge for edge in best.edges.tolist() if edge not in set(phrases)]  # start and end
-    heads = [[f"{s.begin}-{s.end - 1}", " ".join(source[s.begin : s.end]), " ".join(s.words)] for s in steps]
+    spans = [given_span(source, step.begin, step.end) for step in steps]
+    heads = [
+        [f"{begin}-{end - 1}", " ".join(source[step.begin : step.end]), " ".join(step.words)]
+        for (begin, end), step in zip(spans, steps, strict=True)
+    ]
     total = 0.0
     for head, edges in zip([*heads, ["", "", "</s>"]], [*([edge] for edge in phrases), rest], strict=True):
         values = forest.features[edges][:, columns].sum(axis=0).tolist()

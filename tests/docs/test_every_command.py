@@ -40,6 +40,7 @@ TESTS = {
     "docs/papers/documents.md": "tests/tuning/test_documents_tuning_page.py",
     "docs/papers/minimum-risk.md": "tests/tuning/test_minimum_risk_page.py",
     "docs/phrase-tables.md": "tests/phrases/test_phrase_tables_page.py",
+    "docs/rare-words.md": "tests/phrases/test_rare_words_page.py",
     "docs/recipes/fast-align.md": "tests/docs/test_recipes.py",
     "docs/recipes/kenlm.md": "tests/docs/test_recipes.py",
     "docs/recipes/moses.md": "tests/docs/test_recipes.py",

@@ -42,7 +42,7 @@ from toledo.search.document.translation import (
 from toledo.search.itg import ITG_FEATURES
 from toledo.settings import Named, unknown_name
 from toledo.text.corpus import Document, Segment, cut_documents, documents_of
-from toledo.text.preparation import TOKENIZED, Preparation
+from toledo.text.preparation import Preparation
 from toledo.text.vocabulary import split_words
 from toledo.tuning.documents.tune import DocumentTask
 from toledo.tuning.documents.tune import tune_documents as tune_task
@@ -163,9 +163,9 @@ def translate_document(
     """
     _check_output(output, resume, keep)
     loaded = as_model(model)
-    prepared = TOKENIZED if tokenized else loaded.preparation
+    prepared = loaded.preparation.of_words if tokenized else loaded.preparation
     text = _read(sources, references, document_ids, prepared)
-    chosen, derivations = _settings(DocumentSettings(), settings, text.documents)
+    chosen, derivations = _settings(DocumentSettings(), settings, text.documents, prepared)
     models, weights = _document_models(loaded, document_models, semantic_space)
     if _referenced(text) and BLEUModel.name not in weights:
         models, weights = (*models, BLEUModel()), {**weights, BLEUModel.name: 0.0}
@@ -202,13 +202,13 @@ def oracle(
             "one kind of reference is needed", remedy="give either `references` or `pseudo_reference`, a file"
         )
     loaded = as_model(model)
-    prepared = TOKENIZED if tokenized else loaded.preparation
+    prepared = loaded.preparation.of_words if tokenized else loaded.preparation
     if pseudo_reference is not None:
         path, drawing_seed = Path(pseudo_reference), int(settings.get("seed", 1))
         text = _read_or_draw(path, sources, document_ids, loaded, prepared, drawing_seed)
     else:
         text = _read(sources, references, document_ids, prepared)
-    chosen, derivations = _settings(bleu_settings(DocumentSettings(), guided), settings, text.documents)
+    chosen, derivations = _settings(bleu_settings(DocumentSettings(), guided), settings, text.documents, prepared)
     own = {name: value for name, value in loaded.weights.items() if name in _sentence_features(loaded)}
     search = DocumentSearch(loaded, chosen, (BLEUModel(),), bleu_weights(own, guided))
     run = DocumentRun(search, text.documents, derivations, digest_model(model))
@@ -254,7 +254,7 @@ def tune_documents(
         raise InputError(f"document_size is {document_size}", argument="document_size", remedy="give 1 or more")
     folder = begin_run(output, resume, model)
     loaded = with_sparse(as_model(model), features, max_features)
-    prepared = TOKENIZED if tokenized else loaded.preparation
+    prepared = loaded.preparation.of_words if tokenized else loaded.preparation
     documents = _referenced_documents((sources, references, document_ids), prepared)
     if document_size is not None:
         documents = cut_documents(documents, document_size)
@@ -303,7 +303,7 @@ def _read(
     if not warn_of_doubt(prepared.source, [" ".join(part.words) for part in segments], "sources"):
         own = [" ".join(one) for part in segments for one in part.references]
         warn_of_doubt(prepared.target, own, "references")
-    if not prepared.raw:
+    if not prepared.raw and prepared.source.rare is None:
         return text
 
     def in_words(part: Segment) -> Segment:
@@ -380,12 +380,18 @@ def _referenced_documents(pair: DocumentPair, prepared: Preparation) -> list[Doc
 
 
 def _settings(
-    base: DocumentSettings, given: DocumentOptions, documents: Sequence[Document]
+    base: DocumentSettings, given: DocumentOptions, documents: Sequence[Document], prepared: Preparation
 ) -> tuple[DocumentSettings, list[Derivation] | None]:
     """Return settings with what is given, and the derivations to start from, if `start` is a file of them."""
     settings, start = base.changed(given), Path(given.get("start", base.start))
     if str(start) in STARTS:
         return settings, None
+    if prepared.source.rare is not None:
+        raise InputError(
+            "derivations name the words that were given, and this model rewrites rare ones",
+            argument="start",
+            remedy="use `start=beam`, or train the model with `rare_words=keep`",
+        )
     lines = read_segmentation(start)
     segments = sum(len(document.segments) for document in documents)
     if len(lines) != segments:

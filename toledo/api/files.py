@@ -137,7 +137,7 @@ def export_moses(
         raise InputError("the model has no language model", remedy="export something else")
     if filter is not None:
         given = filter
-        if loaded.preparation.raw:
+        if loaded.preparation.raw or loaded.preparation.source.rare is not None:
             given = [" ".join(loaded.preparation.source.words(text)) for text in read_texts(filter, "filter")]
         text = encode_texts(given, loaded.source_vocabulary, "filter", grow=False)
         loaded = replace(loaded, table=filter_for(loaded.table, text), sparse=None)

@@ -41,7 +41,7 @@ from toledo.search.itg import log_unused_weights
 from toledo.search.search import Search, as_given
 from toledo.search.settings import SEARCHES, Beam, Gibbs, SearchKind
 from toledo.settings import Named
-from toledo.text.preparation import TOKENIZED, Preparation
+from toledo.text.preparation import Preparation
 from toledo.translation import ForcedTranslator, SampledHypotheses, Trace, Translated, Translator
 from toledo.tuning.initial import known_features, load_weights, require_known
 from toledo.weights import Weights
@@ -222,6 +222,11 @@ class Model:
         translator.report()
 
     @one_or_many
+    def words(self, sources: OneOrMany) -> list[list[str]]:
+        """Return texts as the model reads them: its tokens, in its case, rare words rewritten."""
+        return [list(self.phrase_model.preparation.source.words(text)) for text in read_sources(sources)]
+
+    @one_or_many
     @arguments_of(iter_translate)
     def translate(self, sources: OneOrMany, **how: Any) -> list[str]:
         """Translate texts; unknown words are copied.
@@ -267,10 +272,12 @@ class Model:
         forests = made.forests(sentences, threads, progress)
 
         def work(first: int, last: int) -> list[list[Hypothesis]]:
+            given = sentences[first:last]
             lists = [
-                nbest_list(one, made.model.weights, size, distinct=distinct, table=table) for one in forests[first:last]
+                nbest_list(one, made.model.weights, size, distinct=distinct, table=table, source=words)
+                for one, words in zip(forests[first:last], given, strict=True)
             ]
-            pairs = zip(lists, sentences[first:last], strict=True)
+            pairs = zip(lists, given, strict=True)
             return [[_hypothesis(entry, words, translator.text) for entry in some.entries] for some, words in pairs]
 
         parts = map_chunks(work, len(forests), chunk=SEGMENTS_AT_ONCE, threads=threads)
@@ -413,7 +420,8 @@ class Model:
         )
 
     def _text(self, tokenized: bool) -> Preparation:
-        return TOKENIZED if tokenized else self.phrase_model.preparation
+        prepared = self.phrase_model.preparation
+        return prepared.of_words if tokenized else prepared
 
     def _weighted(self, weights: GivenWeights | None) -> PhraseModel:
         return self.phrase_model if weights is None else reweighted(self.phrase_model, weights)

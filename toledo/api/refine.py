@@ -27,8 +27,10 @@ from toledo.runs.checkpoint import read_header
 from toledo.runs.history import History, Round
 from toledo.settings import refuse_unused
 from toledo.text.corpus import ParallelCorpus
-from toledo.text.preparation import TOKENIZED, Preparation
+from toledo.text.preparation import Preparation
+from toledo.text.rare_words import rewrite_sources
 from toledo.text.settings import Cleaning
+from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.settings import TUNERS
 
 log = logging.getLogger(__name__)
@@ -134,10 +136,15 @@ def refine(
     if isinstance(alignments, str | Path):
         require_readable(alignments)
     loaded = as_model(model)
-    text, known = TOKENIZED if tokenized else loaded.preparation, loaded.source_vocabulary
-    if text.raw and alignments is not None:
+    text, known = loaded.preparation.of_words if tokenized else loaded.preparation, loaded.source_vocabulary
+    if alignments is not None and (text.raw or text.source.rare is not None):
+        what = "tokenized text" if text.raw else "a model that keeps rare words as they are"
         remedy = "give tokenized text with `tokenized=True`, or leave `alignments` out"
-        raise InputError("`alignments` can only be used with tokenized text", argument="alignments", remedy=remedy)
+        raise InputError(
+            f"`alignments` can only be used with {what}",
+            argument="alignments",
+            remedy=remedy if text.raw else "leave `alignments` out, or train with `rare_words=keep`",
+        )
     sets = read_set(tune, "tune", text, known), read_set(dev, "dev", text, known)
     corpus = _corpus(loaded, sources, targets, text)
     given = alignments.pharaoh_lines() if isinstance(alignments, Alignments) else alignments
@@ -152,11 +159,14 @@ def refine(
 
 def _corpus(model: PhraseModel, sources: Texts, targets: Texts, text: Preparation) -> ParallelCorpus:
     """Return the training text in the words of the model, without the pairs that its training left out."""
-    vocabularies, cleaned = (model.source_vocabulary, model.target_vocabulary), model.training.get("cleaning")
+    cleaned, rare = model.training.get("cleaning"), text.source.rare
+    vocabularies = model.source_vocabulary if rare is None else Vocabulary(), model.target_vocabulary
     if not text.raw and cleaned is None:
-        return encode_pairs(sources, targets, vocabularies)
-    cleaning = None if cleaned is None else Cleaning(**cleaned["settings"])
-    return prepare_pairs(read_columns(sources, targets), text, cleaning).encode(vocabularies)
+        corpus = encode_pairs(sources, targets, vocabularies)
+    else:
+        cleaning = None if cleaned is None else Cleaning(**cleaned["settings"])
+        corpus = prepare_pairs(read_columns(sources, targets), text, cleaning).encode(vocabularies)
+    return corpus if rare is None else rewrite_sources(corpus, rare, model.source_vocabulary)
 
 
 def _begin(work: Path, output: Path, resume: bool) -> None:

@@ -17,12 +17,14 @@ from toledo.files import require_output_directory, require_readable
 from toledo.formats.alignments import read_alignments
 from toledo.formats.giza import read_giza
 from toledo.model import DESCRIPTION
+from toledo.phrases.rare_words import learn_rare_words
 from toledo.phrases.settings import (
     EITHER,
     IBM1,
     Combination,
     LexicalWeights,
     Pruning,
+    RareWordChoice,
     Smoothing,
     Symmetrization,
     TableSettings,
@@ -34,13 +36,16 @@ from toledo.progress import Progress, silent
 from toledo.settings import Named
 from toledo.text.corpus import ParallelCorpus, Sentences, encode_texts
 from toledo.text.preparation import Preparation, TextSide, make_side
+from toledo.text.rare_words import RareWords, rewrite_sources
 from toledo.text.settings import Cleaning
-from toledo.text.tokenizers import Tokenizer, language_code
+from toledo.text.tokenizers import PieceModel, Tokenizer, language_code
 from toledo.text.vocabulary import Vocabulary
 from toledo.training import Training
 from toledo.training import train as train_model
 
 log = logging.getLogger(__name__)
+
+ENOUGH_PAIRS = 10_000  # to rewrite rare words by default
 
 
 def train(  # one argument for each setting
@@ -63,6 +68,8 @@ def train(  # one argument for each setting
     prune_phrases: Pruning | float = "none",
     reordering: bool = False,
     lm_order: int = 3,
+    rare_words: RareWordChoice | None = None,
+    rare_below: int = 5,
     lm_text: Texts | None = None,
     language_models: Sequence[GivenLanguageModel] = (),
     phrase_tables: Sequence[GivenTable] = (),
@@ -80,11 +87,12 @@ def train(  # one argument for each setting
     `sources` and `targets` are files or texts, line by line translations of each other; `sources` alone are pairs (TSV,
     TMX, JSON lines, or tuples). Texts are raw, and so will translations be: the model keeps how text becomes words, by
     the rules of both languages (ISO codes; by default those of English). With `tokenized`, words are separated by
-    spaces. Unfit pairs of raw text are left out; `clean` changes that. `alignments` (Pharaoh format) of tokenized text
-    replace those of `aligner`; so do those of GIZA++, two files that end in A3.final (`giza`). The language model is
-    that of the targets, or of `lm_text`, or `language_models` are used as they are; with both, that of the text comes
-    first. `phrase_tables`, files of Moses or directories of models, are added as `Model.add` does. With `output`, the
-    model is saved there.
+    spaces. Unfit pairs of raw text are left out; `clean` changes that. Rare source words, seen less than `rare_below`
+    times, and unknown ones are rewritten as words that the model knows, or kept (`rare_words`). `alignments` (Pharaoh
+    format) of tokenized text replace those of `aligner`; so do those of GIZA++, two files that end in A3.final
+    (`giza`). The language model is that of the targets, or of `lm_text`, or `language_models` are used as they are;
+    with both, that of the text comes first. `phrase_tables`, files of Moses or directories of models, are added as
+    `Model.add` does. With `output`, the model is saved there.
     """
     settings = TrainSettings(
         aligner if isinstance(aligner, str) else type(aligner).__name__,
@@ -95,6 +103,8 @@ def train(  # one argument for each setting
         prune_phrases,
         reordering,
         lm_order,
+        rare_words,
+        rare_below,
         max_sentence_length,
         distortion_limit,
     )
@@ -108,7 +118,7 @@ def train(  # one argument for each setting
     cleaning = _cleaning(clean, tokenized, max_sentence_length)
     if tokenized and any(tokenizers):
         raise InputError("tokenized text needs no tokenizer", argument="tokenized", remedy="leave one of them out")
-    _check_given(alignments, giza, ready=tokenized and cleaning is None)
+    _check_given(alignments, giza, ready=tokenized and cleaning is None, rewritten=rare_words == "rewrite")
     preparation, report = _sides_of_words(languages), None
     if tokenized and cleaning is None:
         corpus = encode_words(sources, targets, languages=languages)
@@ -118,6 +128,10 @@ def train(  # one argument for each setting
             preparation = _sides(columns, languages, tokenizers)
         prepared = _prepared(columns, preparation, cleaning)
         corpus, preparation, report = prepared.encode(), prepared.preparation, prepared.report
+    rare = _rare_words(settings, corpus, preparation, threads) if alignments is None and giza is None else None
+    if rare is not None:
+        corpus = rewrite_sources(corpus, rare)
+        preparation = replace(preparation, source=replace(preparation.source, rare=rare))
     vocabulary = corpus.target_vocabulary
     model = train_model(
         corpus,
@@ -141,8 +155,24 @@ def train(  # one argument for each setting
     return Model(model, "" if output is None else Path(output).name)
 
 
+def _rare_words(
+    settings: TrainSettings, corpus: ParallelCorpus, preparation: Preparation, threads: int | None
+) -> RareWords | None:
+    """Return how rare source words are rewritten, if they are and if the pairs speak for it.
+
+    By default a small text is taken as it is: most of its words are rare, and it says little about them.
+    """
+    wanted = settings.rare_words or ("rewrite" if len(corpus) >= ENOUGH_PAIRS else "keep")
+    if wanted == "keep" or isinstance(preparation.source.tokenizer, PieceModel):
+        return None
+    rare = learn_rare_words(corpus, settings.rare_below, threads)
+    if rare is not None:
+        log.info("rare words: %d of %d source words are rewritten", len(rare.rewritten), len(rare.variants.counts))
+    return rare
+
+
 def _check_given(
-    alignments: Texts | Alignments | None, giza: tuple[str | Path, str | Path] | None, *, ready: bool
+    alignments: Texts | Alignments | None, giza: tuple[str | Path, str | Path] | None, *, ready: bool, rewritten: bool
 ) -> None:
     """Refuse alignments of text that would change, and two kinds of them."""
     if alignments is not None and giza is not None:
@@ -153,6 +183,9 @@ def _check_given(
         raise InputError(
             f"`{given}` can only be used with tokenized text that is not cleaned", argument=given, remedy=remedy
         )
+    if given and rewritten:
+        remedy = "leave one of them out"
+        raise InputError(f"`{given}` links words that `rare_words` would rewrite", argument=given, remedy=remedy)
 
 
 def _given_links(

@@ -33,6 +33,7 @@ from toledo.search.gibbs.diagnostics import Diagnostics
 from toledo.search.settings import SEARCHES, Gibbs
 from toledo.search.steps import word_links
 from toledo.settings import refuse_unused
+from toledo.text.rare_words import given_links
 from toledo.translation import ForcedTranslator, Speed, TranslatedLine, Translator
 
 log = logging.getLogger(__name__)
@@ -190,7 +191,7 @@ class _Writers:
             if not marked:
                 return f"{found.line}\n"
             words = [word for step in found.steps for word in step.words]
-            return marked_text(Entry(words, phrases=phrase_spans(found.steps))) + "\n"
+            return marked_text(Entry(words, phrases=phrase_spans(found.steps, found.source))) + "\n"
 
         def write(first: int, block: Sequence[TranslatedLine]) -> None:
             stream.writelines(line(found, segment) for segment, found in enumerate(block, start=first))
@@ -202,7 +203,8 @@ class _Writers:
         stream, table = self.stack.enter_context(atomic_writer(path)), self.translator.model.table
 
         def write(_: int, block: Sequence[TranslatedLine]) -> None:
-            stream.writelines(links_text(word_links(table, found.steps)) + "\n" for found in block)
+            links = (given_links(found.source, word_links(table, found.steps)) for found in block)
+            stream.writelines(links_text(one) + "\n" for one in links)
 
         return write
 
@@ -215,10 +217,11 @@ class _Writers:
 
         def write(first: int, block: Sequence[TranslatedLine]) -> None:
             def work(begin: int, end: int) -> list[NBestList]:
+                kept = [(place, found, found.forest) for place, found in enumerate(block[begin:end], first + begin)]
                 return [
-                    nbest_list(forest, model.weights, size, first + place, distinct=distinct, table=table)
-                    for place in range(begin, end)
-                    if (forest := block[place].forest) is not None
+                    nbest_list(forest, model.weights, size, place, distinct=distinct, table=table, source=found.source)
+                    for place, found, forest in kept
+                    if forest is not None
                 ]
 
             for part in map_chunks(work, len(block), chunk=SEGMENTS_AT_ONCE, threads=self.translator.threads):

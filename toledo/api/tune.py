@@ -37,7 +37,6 @@ from toledo.search.itg import itg_weights
 from toledo.search.settings import ITG, SEARCHES, Gibbs, SearchKind
 from toledo.settings import Named, parse_named, refuse_unused
 from toledo.text.corpus import Segment
-from toledo.text.preparation import TOKENIZED
 from toledo.text.vocabulary import Vocabulary, split_words
 from toledo.tuning.initial import Initial, with_sparse
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, TuningTask, configuration_of, digest_segments
@@ -220,7 +219,7 @@ def tune(  # one argument for each setting
     loop = _loop_settings(settings, tuner, threads)
     _refuse_unused(settings, tuner, loop.rule, bool(features))
     loaded = with_sparse(as_model(model), list(features), max_features or MAX_FEATURES)
-    text, known = TOKENIZED if tokenized else loaded.preparation, loaded.source_vocabulary
+    text, known = loaded.preparation.of_words if tokenized else loaded.preparation, loaded.source_vocabulary
     loop = replace(loop, write=text.target.write if text.raw else None)
     tuning_set = read_set((sources, references), "", text, known)
     sets = tuning_set, None if dev is None else read_set(dev, "dev", text, known)

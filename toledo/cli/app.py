@@ -78,6 +78,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
             "train-truecaser": "toledo.cli.text:train_truecaser",
             "escape": "toledo.cli.text:escape",
             "unescape": "toledo.cli.text:unescape",
+            "words": "toledo.cli.text:words",
             "clean": "toledo.cli.text:clean",
         },
     },

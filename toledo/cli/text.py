@@ -95,6 +95,25 @@ def truecase(
     change_lines(Truecaser.load(truecaser).apply, text, output, common)
 
 
+def words(
+    text: Text = STANDARD_STREAM,
+    *,
+    model: Annotated[Path, Parameter(help="Model directory.")],
+    output: Output = STANDARD_STREAM,
+    common: Common = COMMON,
+) -> None:
+    """Write text as a model reads it: its tokens, in its case, with rare words rewritten.
+
+    **Examples**
+
+        toledo text words --model model < test.de
+    """
+    from toledo.api.model import load
+
+    loaded = load(model)
+    change_lines(lambda line: " ".join(loaded.words(line)), text, output, common)
+
+
 @command
 def clean(
     *,

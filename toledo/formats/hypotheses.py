@@ -26,6 +26,7 @@ from toledo.formats.fields import BASE, dense_names, fill_gaps, without_base
 from toledo.phrases.table import PhraseTable
 from toledo.results import Hypothesis, SampleList
 from toledo.search.steps import Step, steps_of, word_links
+from toledo.text.rare_words import given_links, given_span
 from toledo.text.vocabulary import Vocabulary
 
 DIGITS = 6  # of scores
@@ -157,25 +158,34 @@ def nbest_list(
     *,
     distinct: bool = False,
     table: PhraseTable | None = None,
+    source: Sequence[str] = (),
 ) -> NBestList:
-    """Return the best derivations of a search (with `distinct`, translations); with a table, also phrases and links."""
+    """Return the best derivations of a search (with `distinct`, translations); with a table, also phrases and links.
+
+    Where rare words of the `source` were rewritten, positions are those of the given words.
+    """
     best = islice(k_best(forest, forest.scores(weights), distinct=distinct), size)
-    return NBestList(segment, tuple(to_entry(one, weights, table) for one in best))
+    return NBestList(segment, tuple(to_entry(one, weights, table, source) for one in best))
 
 
-def to_entry(derivation: Derivation, weights: Mapping[str, float], table: PhraseTable | None = None) -> Entry:
+def to_entry(
+    derivation: Derivation, weights: Mapping[str, float], table: PhraseTable | None = None, source: Sequence[str] = ()
+) -> Entry:
     """Return an entry whose score is that of its rounded features."""
     features = derivation.stored_features
     score = derivation.base + sum(weights.get(name, 0.0) * value for name, value in features.items())
     steps = [] if table is None else steps_of(derivation)
-    links = () if table is None else word_links(table, steps)
-    return Entry(derivation.words, features, score=round(score, DIGITS), phrases=phrase_spans(steps), links=links)
+    links = () if table is None else given_links(source, word_links(table, steps))
+    phrases = phrase_spans(steps, source)
+    return Entry(derivation.words, features, score=round(score, DIGITS), phrases=phrases, links=links)
 
 
-def phrase_spans(steps: Sequence[Step]) -> tuple[PhraseSpan, ...]:
-    """Return source and target positions of phrases in target order."""
+def phrase_spans(steps: Sequence[Step], source: Sequence[str] = ()) -> tuple[PhraseSpan, ...]:
+    """Return source and target positions of phrases in target order; where `source` was rewritten, as it was given."""
     spans, place = [], 0
     for step in steps:
-        spans.append(PhraseSpan(range(step.begin, step.end), range(place, place + len(step.words))))
+        spans.append(
+            PhraseSpan(range(*given_span(source, step.begin, step.end)), range(place, place + len(step.words)))
+        )
         place += len(step.words)
     return tuple(spans)

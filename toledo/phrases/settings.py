@@ -13,6 +13,7 @@ LexicalWeights = Literal["alignment", "model1"]
 Decoding = Literal["posterior", "viterbi"]
 Combination = Literal["either", "back-off", "fill-up", "linear"]
 Pruning = Literal["none", "alpha+epsilon", "alpha-epsilon"]
+RareWordChoice = Literal["rewrite", "keep"]
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,16 @@ class TrainSettings(Settings):
     ] = "none"
     reordering: Annotated[bool, Meta(description="Train a lexicalized reordering model.")] = False
     lm_order: Annotated[int, Meta(ge=1, le=6, description="Order of the language model.")] = 3
+    rare_words: Annotated[
+        RareWordChoice | None,
+        Meta(
+            description="Rare and unknown source words: rewrite them as words that the model knows (parts of a "
+            "compound, another form), or keep them. [default: rewrite from 10,000 pairs on, keep with given alignments]"
+        ),
+    ] = None
+    rare_below: Annotated[
+        int, Meta(ge=1, description="Source words that the training text has fewer times than this are rare.")
+    ] = 5
     max_sentence_length: Annotated[
         int, Meta(ge=1, description="Skip sentence pairs with more words on either side.")
     ] = 100

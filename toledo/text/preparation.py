@@ -7,7 +7,7 @@ of words that begin a sentence. The same is done to text that it translates, and
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from toledo.settings import Named
 from toledo.text.characters import clean_characters, main_script, scripts
+from toledo.text.rare_words import RareWords
 from toledo.text.tokenizers import TOKENIZERS, Blanks, PieceModel, Tokenizer, language_code, make_tokenizer
 from toledo.text.tokens import Truecaser, detruecase, escape_markup, looks_tokenized, raw_word, unescape
 from toledo.text.vocabulary import Vocabulary, split_words
 
 ENOUGH_LINES, ENOUGH_LETTERS = 5, 20  # to say anything about the case or the script of a text
 PIECES = "pieces"
+RARE = "rare_"  # before the names of arrays
 
 Table = dict[str, Any]
 Arrays = dict[str, NDArray[np.uint8]]
@@ -32,7 +34,7 @@ class TextSide:
 
     `name` is that of the tokenizer in the registry, "pieces" for a model of SentencePiece, empty for blanks. Most
     letters of the training text are of the `script`, which is empty if unknown. Sentences begin with a capital letter
-    if there is a `truecaser`.
+    if there is a `truecaser`. Words that the training text lacks, or that are rare in it, are written as `rare` says.
     """
 
     language: str = ""
@@ -40,6 +42,7 @@ class TextSide:
     tokenizer: Tokenizer = field(default=Blanks(), repr=False)
     truecaser: Truecaser | None = field(default=None, repr=False)
     script: str = ""
+    rare: RareWords | None = field(default=None, repr=False)
 
     @property
     def raw(self) -> bool:
@@ -53,9 +56,10 @@ class TextSide:
         return escape_markup(self.tokenizer.tokenize(clean_characters(text), self.language))
 
     def words(self, text: str) -> list[str]:
-        """Return the words of a text, as the model knows them."""
+        """Return the words of a text, as the model knows them: `RewrittenWords` if rare ones are rewritten."""
         tokens = self.tokens(text)
-        return split_words(tokens if self.truecaser is None else self.truecaser.apply(tokens))
+        words = split_words(tokens if self.truecaser is None else self.truecaser.apply(tokens))
+        return words if self.rare is None else self.rare.rewrite(words)
 
     def write(self, text: str) -> str:
         """Return the text of words separated by spaces; undoes `words`."""
@@ -71,7 +75,7 @@ class TextSide:
         """
         if not self.raw:
             word = raw_word(texts)
-            if word is None or (vocabulary is not None and word in vocabulary):
+            if word is None or any(known is not None and word in known for known in (vocabulary, self.rare)):
                 return ""
             return f"the text looks raw ({word!r}), and tokenized text is expected: use `toledo text tokenize`"
         if looks_tokenized(texts):
@@ -90,7 +94,7 @@ class TextSide:
         capital = sum(letter.isupper() for letter in first)
         cased = self.raw and not isinstance(self.tokenizer, PieceModel) and capital > len(first) / 2
         truecaser = Truecaser.train(tokens) if cased else None
-        return TextSide(self.language, self.name, self.tokenizer, truecaser, main_script(tokens))
+        return replace(self, truecaser=truecaser, script=main_script(tokens))
 
     def to_table(self) -> Table:
         """Return what describes this side, without arrays."""
@@ -104,6 +108,8 @@ class TextSide:
         if self.truecaser is not None:
             forms = "\n".join(sorted(self.truecaser.best.values()))
             found["forms"] = np.frombuffer(forms.encode(), np.uint8)
+        if self.rare is not None:
+            found.update({f"{RARE}{name}": array for name, array in self.rare.to_arrays().items()})
         return found
 
     @classmethod
@@ -118,7 +124,9 @@ class TextSide:
             tokenizer: Tokenizer = PieceModel(arrays["pieces"].tobytes())
         else:
             tokenizer = TOKENIZERS.make(name) if name else Blanks()
-        return cls(str(table["language"]), name, tokenizer, truecaser, str(table["script"]))
+        own = {key.removeprefix(RARE): array for key, array in arrays.items() if key.startswith(RARE)}
+        rare = RareWords.from_arrays(own) if own else None
+        return cls(str(table["language"]), name, tokenizer, truecaser, str(table["script"]), rare)
 
 
 @dataclass(frozen=True)
@@ -134,14 +142,20 @@ class Preparation:
         return self.source.raw
 
     @property
+    def of_words(self) -> Preparation:
+        """Return how text is prepared that is tokenized already: only its rare words are rewritten."""
+        return TOKENIZED if self.source.rare is None else Preparation(TextSide(rare=self.source.rare))
+
+    @property
     def languages(self) -> tuple[str, str]:
         """Return the codes of both languages, empty ones if they are not known."""
         return self.source.language, self.target.language
 
     @property
     def signature(self) -> str:
-        """Return languages and tokenizers in one word."""
-        return "-".join(f"{side.language or 'any'}.{side.name or 'blanks'}" for side in (self.source, self.target))
+        """Return languages and tokenizers in one word, and whether rare words are rewritten."""
+        own = [f"{side.language or 'any'}.{side.name or 'blanks'}" for side in (self.source, self.target)]
+        return f"{own[0]}{'' if self.source.rare is None else '+rare'}-{own[1]}"
 
 
 TOKENIZED = Preparation()
