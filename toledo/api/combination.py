@@ -31,10 +31,8 @@ from toledo.api.runs import RUN, begin_run
 from toledo.combination.combiner import DESCRIPTION, RESULT, Combiner
 from toledo.combination.features import Feature
 from toledo.combination.lines import (
-    CombinedLine,
     ModelSources,
     best_first,
-    combine_texts,
     in_order,
     read_hypotheses,
     tune_lines,
@@ -42,12 +40,13 @@ from toledo.combination.lines import (
 from toledo.combination.network import NULL
 from toledo.combination.pictures import ShownSegment, network_page, shown_segment
 from toledo.combination.settings import BiasCriterion, CombinationObjective, CombinationSettings
+from toledo.combination.streaming import WINDOW, CombinedLine, Decoding, combine_texts
 from toledo.combination.tuning import TuningRun
 from toledo.consensus.choosing import as_hypotheses
 from toledo.consensus.registry import make_search_rule
 from toledo.consensus.rule import Rule, check_scale
 from toledo.errors import InputError
-from toledo.files import require_readable
+from toledo.files import read_lines, require_readable
 from toledo.forest.forest import Forest
 from toledo.formats.forest_files import side_by_side
 from toledo.language_model.model import LanguageModel
@@ -189,10 +188,11 @@ class Combination(TableResult):
         scale: float = 1.0,
         size: int = BEST_TEXTS,
         sources: Texts | None = None,
+        window: int = WINDOW,
         threads: int | None = None,
     ) -> Iterator[str]:
-        """Combine segment by segment as `run` does, for pipes."""
-        how: dict[str, Any] = {"rule": rule, "metric": metric, "scale": scale, "size": size}
+        """Combine segment by segment as `run` does, for long texts and for pipes: memory is bounded."""
+        how: dict[str, Any] = {"rule": rule, "metric": metric, "scale": scale, "size": size, "window": window}
         lines = self._lines(systems, sources=sources, threads=threads, **how)
         return (line.text for line in lines)
 
@@ -202,17 +202,23 @@ class Combination(TableResult):
 
         Systems are known by name, in any order; a missing one has no vote. `scale` is a factor of the one that tuning
         found; a rule by name looks at the `size` best texts. A metric that is a function compares texts as they would
-        be written, those of some segments in each call; `sources` are for it.
+        be written, those of some segments in each call; `sources` are for it. Language model and case are learned from
+        the outputs of `window` segments in a row.
         """
         return list(self.iter_run(systems, **how))
 
     @arguments_of(iter_run)
+    def iter_decode(self, systems: SystemOutputs, **how: Any) -> Iterator[Combined]:
+        """Combine segment by segment as `decode` does: memory is bounded."""
+        lines = self._lines(systems, **how)
+        return (
+            Combined(line.text, line.combined.value, self._votes(line), segment) for segment, line in enumerate(lines)
+        )
+
+    @arguments_of(iter_run)
     def decode(self, systems: SystemOutputs, **how: Any) -> list[Combined]:
         """Combine as `run` does, with scores, and with the systems that vote for each word."""
-        lines = self._lines(systems, **how)
-        return [
-            Combined(line.text, line.combined.value, self._votes(line), segment) for segment, line in enumerate(lines)
-        ]
+        return list(self.iter_decode(systems, **how))
 
     def forest(self, systems: SystemOutputs, *, threads: int | None = None) -> list[Forest]:
         """Return the lattice of each segment, with votes as base scores; `weights` are for its features."""
@@ -303,15 +309,16 @@ class Combination(TableResult):
         sources: Texts | None = None,
         threads: int | None = None,
         scale: float = 1.0,
+        window: int = WINDOW,
         **rule: Any,
     ) -> Iterator[CombinedLine]:
-        chosen, given = _rule(scale=scale, **rule), in_order(_named(systems), self.systems)
-        segments: Iterable[list[list[str]]] = _segments(dict(zip(self.systems, given, strict=True)), self.systems)
-        texts = None if sources is None else read_texts(sources, "sources")
-        if texts is not None:
-            segments = list(segments)
-            require_as_many("systems", segments, "sources", texts)
-        return combine_texts(self.combiner, segments, chosen, scale, only=only, sources=texts, threads=threads)
+        if window < 1:
+            raise InputError(f"window is {window}, expected an int of at least 1", argument="window")
+        how = Decoding(_rule(scale=scale, **rule), scale, threads, window)
+        given = in_order(_named(systems), self.systems)
+        segments = _segments(dict(zip(self.systems, given, strict=True)), self.systems)
+        texts = None if sources is None else _lines_of(sources, "sources")
+        return combine_texts(self.combiner, segments, how, only=only, sources=texts)
 
     def _votes(self, line: CombinedLine) -> tuple[tuple[str, tuple[str, ...]], ...]:
         path = self.combiner.path(line.combined)
@@ -402,6 +409,11 @@ def _outputs(name: str, given: Any) -> Iterator[list[str]]:
         texts = [sample.text for sample in found]
         scores = [sample.logprob if sample.score is None else sample.score for sample in found]
         yield [text for text in best_first(texts, scores) if text.strip()]
+
+
+def _lines_of(texts: Texts, argument: str) -> Iterable[str]:
+    """Return texts one by one: those of a file are not read at once."""
+    return read_lines(text_file(texts, argument)) if isinstance(texts, str | PathLike) else read_texts(texts, argument)
 
 
 def _texts(given: Texts | Sequence[Texts], argument: str) -> list[list[str]]:

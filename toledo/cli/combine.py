@@ -99,13 +99,17 @@ def run(
     metric: Metric = None,
     scale: Annotated[float, Parameter(help="Factor applied to the scale found by tuning.")] = 1.0,
     source: Annotated[Path | None, Parameter(alias="-s", help="Source text, for metrics that need it.")] = None,
+    window: Annotated[
+        int, Parameter(help="Segments whose outputs the language model and the case of words are learned from together.")
+    ] = 4000,
     output: Output = STANDARD_STREAM,
     threads: Threads = None,
     common: Common = COMMON,
 ) -> None:
     """Combine outputs with tuned weights, one line per segment.
 
-    Systems are identified by name; a missing system has no vote.
+    Systems are identified by name; a missing system has no vote. Files may be pipes: segments are read in windows, in
+    memory that does not grow with their number.
 
     **Examples**
 
@@ -115,9 +119,11 @@ def run(
         toledo combine run combo --systems A.en B.en C.en --rule mbr --metric mypackage.scores:judge -s test.de > out.en
     """
     combination, files = _load(directory, systems, output, source)
-    how: dict[str, Any] = {"rule": rule, "metric": metric, "scale": scale, "sources": source, "threads": threads}
+    how: dict[str, Any] = {
+        "rule": rule, "metric": metric, "scale": scale, "sources": source, "window": window, "threads": threads,
+    }  # fmt: skip
     if common.json:
-        lines = json_lines(one.to_dict() for one in combination.decode(files, **how))
+        lines = json_lines(one.to_dict() for one in combination.iter_decode(files, **how))
     else:
         lines = combination.iter_run(files, **how)
     with atomic_writer(output) as stream:

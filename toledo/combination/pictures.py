@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from toledo.combination.combiner import Combiner
-from toledo.combination.lines import CombinedLine
+from toledo.combination.streaming import CombinedLine
 from toledo.combination.network import NULL, Arcs, NetworkPath, arc_votes
 from toledo.text.vocabulary import Vocabulary
 from toledo.view.markup import Child, Markup, tag
@@ -52,7 +52,7 @@ def columns_of(path: NetworkPath, vocabulary: Vocabulary, shares: Sequence[float
 def shown_segment(combiner: Combiner, number: int, line: CombinedLine, beside: Sequence[Sequence[str]]) -> ShownSegment:
     """Return a combined segment for the page; `beside` are the lines of the source, then those of each reference."""
     path = combiner.path(line.combined)
-    found = columns_of(path, combiner.vocabulary, combiner.second.weights.sigma.tolist()) if path else []
+    found = columns_of(path, line.combined.lattice.forest.vocabulary, combiner.second.weights.sigma.tolist()) if path else []
     outputs = {
         name: " ".join(own[0].words) if own else "" for name, own in zip(combiner.systems, line.outputs, strict=True)
     }
