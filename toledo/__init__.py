@@ -19,7 +19,7 @@ __version__ = "0.2.0.dev0"
 _MODULES = {  # module → names
     "api.align": "Aligner Alignments align",
     "api.choose": "choose choose_many iter_choose tune_votes",
-    "api.combination": "Combination Combined combine",
+    "api.combination": "Combination Combined ExplainedCombination combine",
     "api.demo": "demo",
     "api.documents": "DocumentTuning oracle translate_document tune_documents",
     "api.refine": "Refinement refine",

@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.combination.tracked_text import Pieces
+from toledo.combination.tracked_text import LinePieces
 from toledo.compiled.kernels import kernel
 from toledo.compiled.ragged import offsets_of
 
@@ -31,12 +31,20 @@ class Written(NamedTuple):
     """The words of a line in their case, and how they are written there; None where that is not known."""
 
     words: tuple[str, ...]
-    pieces: Pieces | None = None
+    pieces: LinePieces | None = None
 
     @property
     def lower(self) -> tuple[str, ...]:
         """The words in lower case, as they are combined."""
         return tuple(word.lower() for word in self.words)
+
+    @property
+    def line(self) -> str:
+        """The line as it was written, or its words if that is not known."""
+        if self.pieces is None:
+            return " ".join(self.words)
+        inner = (gap + (text or "") for gap, text in zip(self.pieces.gaps, self.pieces.written, strict=False))
+        return "".join([*inner, self.pieces.gaps[-1]])
 
     @property
     def blanks(self) -> tuple[bool, ...] | None:
@@ -193,7 +201,7 @@ def _winner(votes: Mapping[Choice, float]) -> Choice:
     return max(votes, key=votes.__getitem__)
 
 
-def _size(pieces: Pieces, place: int) -> int:
+def _size(pieces: LinePieces, place: int) -> int:
     """Return how many words the piece at a place stands for."""
     size = 1
     while place + size < len(pieces.written) and pieces.written[place + size] is None:

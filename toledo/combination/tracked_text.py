@@ -2,7 +2,7 @@
 
 The rules are those of the Moses scripts (`MosesPunctNormalizer.substitutions`). They replace marks, move them, and add
 and remove blanks. `pieces` puts words back upon the line: a piece is what is written for a word, or for several words
-that cannot be told apart there, such as `",` for the words `,` and `"`. Pieces and the gaps between them are the line,
+that cannot be told apart there, such as `",` for the words `,` and `"`. LinePieces and the gaps between them are the line,
 character by character, whatever the rules do.
 """
 
@@ -29,7 +29,7 @@ class TrackedText(NamedTuple):
     spans: Sequence[Span]
 
 
-class Pieces(NamedTuple):
+class LinePieces(NamedTuple):
     """What is written for each word, None for a word that is part of the piece before, and the gaps around them.
 
     There is a gap before each word, empty before a word without a piece of its own, and one after the last.
@@ -56,7 +56,7 @@ def substitute(tracked: TrackedText, rules: Iterable[Rule]) -> TrackedText:
     return tracked
 
 
-def pieces(line: str, tracked: TrackedText, words: Sequence[str]) -> Pieces:
+def pieces(line: str, tracked: TrackedText, words: Sequence[str]) -> LinePieces:
     """Return what is written for each word in the line; `words` are those of the changed text.
 
     Where the words are not those of the text, all words from there on are one piece.
@@ -79,7 +79,7 @@ def pieces(line: str, tracked: TrackedText, words: Sequence[str]) -> Pieces:
         written += [line[begin:end], *[None] * (count - 1)]
         gaps += [line[place:begin], *[""] * (count - 1)]
         place = end
-    return Pieces(tuple(written), (*gaps, line[place:]))
+    return LinePieces(tuple(written), (*gaps, line[place:]))
 
 
 def _composed(line: str) -> list[tuple[Span, str]]:
