@@ -99,35 +99,36 @@ def measure(systems: Sequence[Texts], references: Texts, quiet: bool = False) ->
 
 
 def measure_run(given: argparse.Namespace) -> None:
-    """Tune on a few segments, then run the command on once the text, and on several times the text."""
+    """Tune on a few segments, then run the command on the text, and on several times the text."""
     random = np.random.default_rng(1)
     if given.folder:
         systems = [read(path)[: given.segments] for path in sorted(given.folder.glob("sys.*"))][: given.run]
         references = read(sorted(given.folder.glob("ref.*"))[0])[: given.segments]
     else:
         systems, references = generated(given.segments, given.run, 20, random)
-    systems += [[changed(text, random) for text in systems[number % len(systems)]] for number in range(given.run - len(systems))]
-    names = [f"system{number}" for number in range(given.run)]
+    while len(systems) < given.run:
+        systems.append([changed(text, random) for text in systems[random.integers(len(systems))]])
+    lines = {f"system{number}": [" ".join(text) for text in own] for number, own in enumerate(systems)}
     with TemporaryDirectory() as folder:
-        few = {name: [" ".join(text) for text in own[:TUNED_TO_RUN]] for name, own in zip(names, systems, strict=True)}
+        few = {name: own[:TUNED_TO_RUN] for name, own in lines.items()}
         tuned = Combination.tune(few, [" ".join(text) for text in references[:TUNED_TO_RUN]], entropy=[1.0], threads=1)
         tuned.save(f"{folder}/combination")
         for times in dict.fromkeys((1, given.times)):
-            for name, own in zip(names, systems, strict=True):
-                Path(folder, name).write_text("".join(" ".join(text) + "\n" for text in own) * times, "utf-8")
-            files = [f"{name}={folder}/{name}" for name in names]
-            options = ["--threads", "1", "--window", str(given.window), "-o", f"{folder}/out", "-q"]
-            process = subprocess.Popen(
-                [sys.executable, "-m", "toledo", "combine", "run", f"{folder}/combination", "--systems", *files, *options]
-            )
-            _, status, used = os.wait4(process.pid, 0)
-            if status:
-                raise SystemExit("combine run failed")
-            print(
-                f"{times * len(references)} segments of {given.run} systems: CPU {used.ru_utime + used.ru_stime:.1f} s, "
-                f"at most {used.ru_maxrss / 1024:.0f} MiB",
-                flush=True,
-            )
+            for name, own in lines.items():
+                Path(folder, name).write_text("".join(f"{line}\n" for line in own) * times, "utf-8")
+            size = f"{times * len(references)} segments of {given.run} systems"
+            print(f"{size}: {run_cost(folder, [*lines], given.window)}", flush=True)
+
+
+def run_cost(folder: str, names: Sequence[str], window: int) -> str:
+    """CPU seconds and memory of `toledo combine run`, compiled kernels given."""
+    files = [f"{name}={folder}/{name}" for name in names]
+    options = ["--threads", "1", "--window", str(window), "-o", f"{folder}/out", "-q"]
+    command = [sys.executable, "-m", "toledo", "combine", "run", f"{folder}/combination", "--systems", *files, *options]
+    _, status, used = os.wait4(subprocess.Popen(command).pid, 0)
+    if status:
+        raise SystemExit("combine run failed")
+    return f"CPU {used.ru_utime + used.ru_stime:.1f} s, at most {used.ru_maxrss / 1024:.0f} MiB"
 
 
 def lattice(own: Sequence[list[str]], names: Sequence[str], vocabulary: Vocabulary) -> NetworkLattice:

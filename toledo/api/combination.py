@@ -39,13 +39,7 @@ from toledo.combination.explanation import (
     system_parts,
 )
 from toledo.combination.features import Feature
-from toledo.combination.lines import (
-    ModelSources,
-    best_first,
-    in_order,
-    read_hypotheses,
-    tune_lines,
-)
+from toledo.combination.lines import ModelSources, best_first, in_order, read_hypotheses, tune_lines
 from toledo.combination.network import NULL
 from toledo.combination.pictures import explanation_page
 from toledo.combination.settings import BiasCriterion, CombinationObjective, CombinationSettings
@@ -285,9 +279,7 @@ class Combination(TableResult):
             remedy = "segments are counted from 0"
             raise InputError(f"there is no segment {missing[0]}", argument="segments", remedy=remedy)
         known = tuple(system_parts(self.combiner, parts if sample else []))
-        return ExplainedCombination(
-            tuple(explained), known, self.weights, len(parts) if sample else 0, self.signature
-        )
+        return ExplainedCombination(tuple(explained), known, self.weights, len(parts) if sample else 0, self.signature)
 
     @arguments_of(explain)
     def show(self, systems: SystemOutputs, *segments: Any, **how: Any) -> Page:

@@ -100,7 +100,8 @@ def run(
     scale: Annotated[float, Parameter(help="Factor applied to the scale found by tuning.")] = 1.0,
     source: Annotated[Path | None, Parameter(alias="-s", help="Source text, for metrics that need it.")] = None,
     window: Annotated[
-        int, Parameter(help="Segments whose outputs the language model and the case of words are learned from together.")
+        int,
+        Parameter(help="Segments whose outputs the language model and the case of words are learned from together."),
     ] = 4000,
     output: Output = STANDARD_STREAM,
     threads: Threads = None,

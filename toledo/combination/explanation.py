@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,7 +115,7 @@ def differing(
     runs = []
     for words, kept in zip((one, two), common, strict=True):
         cuts = [-1, *(place for place, same in enumerate(kept) if same), len(words)]
-        runs.append([tuple(words[left + 1 : right]) for left, right in zip(cuts, cuts[1:], strict=False)])
+        runs.append([tuple(words[left + 1 : right]) for left, right in pairwise(cuts)])
     return [pair for pair in zip(*runs, strict=True) if any(pair)]
 
 
@@ -125,9 +125,7 @@ def explain_segment(
     """Explain a combined segment; `beside` are the lines of the source, then those of each reference."""
     path, vocabulary = combiner.path(line.combined), line.combined.lattice.forest.vocabulary
     columns = columns_of(path, vocabulary, combiner.second.weights.sigma.tolist()) if path else []
-    outputs = {
-        name: own[0].line if own else "" for name, own in zip(combiner.systems, line.outputs, strict=True)
-    }
+    outputs = {name: own[0].line if own else "" for name, own in zip(combiner.systems, line.outputs, strict=True)}
     source, *references = ([*text[number : number + 1], ""][0] for text in beside)
     result, rivals = compared_paths(combiner, line.combined)
     return ExplainedSegment(number, line.text, columns, outputs, references, source, result, rivals)
@@ -136,7 +134,8 @@ def explain_segment(
 def compared_paths(combiner: Combiner, combined: CombinedWords) -> tuple[ExplainedPath | None, list[ExplainedPath]]:
     """Return the best path of the result, if it is among the best, and the best paths of other texts."""
     weights = covering(combiner.second.weights, combined.forest).features
-    result, rivals = None, []
+    result: ExplainedPath | None = None
+    rivals: list[ExplainedPath] = []
     for one in islice(k_best(combined.forest, combined.forest.scores(weights), distinct=True), MOST_TEXTS):
         if one.words == combined.words:
             result = _explained(one, combined, weights)
@@ -151,7 +150,8 @@ def _explained(one: Derivation, combined: CombinedWords, weights: Mapping[str, f
     """Add up what a path is worth, and look up who votes for its words."""
     forest, votes = one.forest, combined.lattice.votes
     base, provenance = forest.base, forest.provenance
-    assert base is not None and provenance is not None  # lattices of a combination have both
+    if base is None or provenance is None:
+        raise ValueError("a forest without votes or arcs")
     parts = {VOTES: one.base}
     for name, value in one.features.items():
         if worth := weights.get(name, 0.0) * value:

@@ -8,7 +8,7 @@ from toledo.combination.explanation import LEVEL, ExplainedSegment, SystemPart, 
 from toledo.view.markup import Child, Markup, join, tag
 from toledo.view.network import NOTHING, letter, letters, network, voters
 from toledo.view.page import Page, card, columns
-from toledo.view.plots import HALF, WIDE, Bar, Bars, Dot, Dots, figure
+from toledo.view.plots import HALF, Bar, Bars, Dot, Dots, figure
 from toledo.view.tables import Cell, fixed, table
 from toledo.view.text import against, common_words, segment, written_words
 
@@ -34,10 +34,12 @@ def explanation_page(
     for one in segments:
         page.heading(f"Segment {one.number}")
         page.add(*segment_cards(one, [system.name for system in systems]))
-    page.heading("Systems", PARTS if any(one.part is not None for one in systems) else None)
-    page.add(system_card(systems))
-    rows: list[list[Cell]] = [[name, fixed(float(weight), 4)] for name, weight in weights.items() if weight]
-    page.add(card("Weights of features", table(["feature", "weight"], rows, description="weights of features")))
+    if all(one.part is None for one in systems):
+        page.heading("Weights")
+        page.add(weight_cards({one.name: one.share for one in systems}, weights))
+    else:
+        page.heading("Systems", PARTS)
+        page.add(columns(part_card(systems), feature_card(weights)))
     return page
 
 
@@ -51,15 +53,26 @@ def segment_cards(one: ExplainedSegment, systems: Sequence[str]) -> list[Markup]
     return [*cards, *_why(one, len(systems)), *_outputs(one, systems)]
 
 
-def system_card(systems: Sequence[SystemPart]) -> Markup:
-    """Return the parts of systems with intervals beside their shares, or the shares alone; the largest first."""
-    order = sorted(range(len(systems)), key=lambda place: -(systems[place].part or systems[place].share))
-    named = [(f"{letter(place)} {systems[place].name}", systems[place]) for place in order]
-    if all(one.part is None for one in systems):
-        bars = [Bar(name, [one.share]) for name, one in named]
-        return card("Shares of systems", figure(Bars(bars, "share", digits=3), WIDE))
-    dots = [Dot(name, one.part or 0.0, one.low, one.high, fixed(one.share, 3)) for name, one in named]
-    return card("Parts and shares", figure(Dots(dots, "part in the results", note="share", digits=3), WIDE))
+def part_card(systems: Sequence[SystemPart]) -> Markup:
+    """Return the parts of systems in the results, the largest first, with intervals and beside their shares."""
+    order = sorted(range(len(systems)), key=lambda place: -(systems[place].part or 0.0))
+    dots = [
+        Dot(f"{letter(place)} {one.name}", one.part or 0.0, one.low, one.high, fixed(one.share, 3))
+        for place, one in ((place, systems[place]) for place in order)
+    ]
+    return card("Parts and shares of systems", figure(Dots(dots, "part in the results", note="share", digits=3), HALF))
+
+
+def weight_cards(shares: Mapping[str, float], weights: Mapping[str, float]) -> Markup:
+    """Return the shares of systems, with their letters, beside the weights of features."""
+    bars = [Bar(f"{letter(place)} {name}", [share]) for place, (name, share) in enumerate(shares.items())]
+    return columns(card("Shares of systems", figure(Bars(bars, "share", digits=3), HALF)), feature_card(weights))
+
+
+def feature_card(weights: Mapping[str, float]) -> Markup:
+    """Return the weights of features that are not 0."""
+    rows: list[list[Cell]] = [[name, fixed(float(weight), 4)] for name, weight in weights.items() if weight]
+    return card("Weights of features", table(["feature", "weight"], rows, description="weights of features"))
 
 
 def _why(one: ExplainedSegment, systems: int) -> list[Markup]:

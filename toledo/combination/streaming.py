@@ -18,17 +18,10 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from toledo.combination.combiner import CombinedWords, Combiner
-from toledo.combination.lines import (
-    LineFormat,
-    Outputs,
-    SegmentTexts,
-    best_lines,
-    model_for,
-    output_words,
-)
+from toledo.combination.lines import LineFormat, Outputs, SegmentTexts, best_lines, model_for, output_words
 from toledo.combination.written_text import LatticeTruecaser
 from toledo.consensus.asking import ShownTexts
 from toledo.consensus.decide import Viterbi
@@ -61,7 +54,7 @@ class Decoding:
 def combine_texts(
     combiner: Combiner,
     segments: Iterable[SegmentTexts],
-    how: Decoding = Decoding(),  # noqa: B008 (frozen)
+    how: Decoding = Decoding(),
     *,
     only: Collection[int] | None = None,
     sources: Iterable[str] | None = None,
@@ -71,7 +64,7 @@ def combine_texts(
     A rule whose metric is a function sees texts as they would be written, with `sources` if they are given.
     """
     lines = LineFormat(combiner.settings.raw_language)
-    rows: Iterator[Row] = ((texts, None) for texts in segments)
+    rows: Iterator[Any] = ((texts, None) for texts in segments)
     if sources is not None:
         rows = side_by_side([iter(segments), iter(sources)], ["systems", "sources"])
     last = None if only is None else max(only, default=-1)
@@ -79,14 +72,13 @@ def combine_texts(
         if last is not None and one.first > last:
             return
         if only is None or any(one.first <= number < one.first + how.window for number in only):
-            told = None if sources is None else []
-            yield from _combine_window(combiner, lines, one, how, only, told)
+            yield from _combine_window(combiner, lines, one, how, only, None if sources is None else [])
         else:
             deque(one.rows, maxlen=0)  # read past them
 
 
 class _Window(NamedTuple):
-    """Segments in a row: the number of the first, how many at most, and those to learn from, which they end; or None."""
+    """Segments in a row: the number of the first, how many at most, and those to learn from, they included, or None."""
 
     first: int
     rows: Iterable[Row]

@@ -2,7 +2,7 @@
 
 The rules are those of the Moses scripts (`MosesPunctNormalizer.substitutions`). They replace marks, move them, and add
 and remove blanks. `pieces` puts words back upon the line: a piece is what is written for a word, or for several words
-that cannot be told apart there, such as `",` for the words `,` and `"`. LinePieces and the gaps between them are the line,
+that cannot be told apart there, such as `",` for the words `,` and `"`. Pieces and the gaps between them are the line,
 character by character, whatever the rules do.
 """
 

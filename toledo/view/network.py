@@ -111,7 +111,8 @@ def _rows(columns: Columns, room: float, systems: int) -> Iterator[Columns]:
 def _column_width(column: Sequence[ShownArc], systems: int) -> float:
     """Return room for the words, and below each for the letters of its systems and a number."""
     return max(
-        (max(text_width(one.word, WORD) + 14, text_width(voters(one.systems, systems), SMALL) + 34) for one in column), default=0.0
+        (max(text_width(one.word, WORD) + 14, text_width(voters(one.systems, systems), SMALL) + 34) for one in column),
+        default=0.0,
     )
 
 
