@@ -1,6 +1,8 @@
 """`toledo combine` from the outside: raw and tokenized text, systems that are missing or silent."""
 
 import json
+import os
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -179,6 +181,7 @@ def test_the_picture(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return whole(combiner, some, *others, **options)
 
     monkeypatch.setattr(Combiner, "run", counted)
+    given = (*given, "--sample", 0)
     combine("show", "combo", "--segment", 1, "--segment", 4, "-o", "page.html", *given)
     text = (folder / "page.html").read_text()
     assert "Segment 1" in text
@@ -257,6 +260,31 @@ def test_an_interrupted_tuning_goes_on(folder: Path, monkeypatch: pytest.MonkeyP
     assert tuned("--resume") == whole
     assert not (folder / "combo" / "run").exists()
     assert (folder / "combo" / "combination.toml").read_text() == saved
+
+
+def test_reasons_are_printed(folder: Path) -> None:
+    tuned()
+    text = combine("show", "combo", "--segment", 2, "--systems", *FILES, "-q")
+    assert text.startswith("Segment 2: We saw the old man in Paris.")
+    assert "95% interval" in text
+    found = json.loads(combine("show", "combo", "--segment", 2, "--systems", *FILES, "-q", "--json"))["result"]
+    assert found["segments"][0]["result"]["words"][-2]["systems"] == ["A", "B", "C"]
+    assert [one["name"] for one in found["systems"]] == [*SYSTEMS]
+
+
+def test_outputs_may_be_pipes_and_models_are_silent(folder: Path) -> None:
+    tuned()
+    expected = combine("run", "combo", "--systems", *FILES, "-q")
+    os.mkfifo(folder / "pipe")
+    writer = threading.Thread(target=lambda: (folder / "pipe").write_text((folder / FILES[0]).read_text()))
+    writer.start()
+    result = run("combine", "run", "combo", "--systems", "A=pipe", *FILES[1:], "--window", 100)
+    writer.join()
+    assert result.stdout == expected
+    assert result.stderr == ""
+    told = run("combine", "run", "combo", "--systems", *FILES, "-v").stderr
+    assert "discounts" in told
+    assert "at least 1" in refusal("run", "combo", "--systems", *FILES, "--window", 0)
 
 
 def test_json_names_the_systems_that_vote_for_each_word() -> None:

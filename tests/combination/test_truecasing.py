@@ -129,7 +129,7 @@ def test_what_outputs_have_at_the_place_decides_alone(truecaser, line: list[str]
 @given(words=st.lists(st.sampled_from("abc"), max_size=5), output=st.lists(st.sampled_from("abc"), max_size=5))
 def test_links_are_the_best_of_all(words: list[str], output: list[str]) -> None:
     def value(row: tuple[int, ...]) -> tuple[int, int]:
-        return sum(place >= 0 for place in row), sum(0 <= a and b == a + 1 for a, b in pairwise(row))
+        return sum(place >= 0 for place in row), sum(a >= 0 and b == a + 1 for a, b in pairwise(row))
 
     (found,) = link_words(words, [output])
     every = [
