@@ -4,6 +4,7 @@ import json
 import os
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -272,16 +273,25 @@ def test_reasons_are_printed(folder: Path) -> None:
     assert [one["name"] for one in found["systems"]] == [*SYSTEMS]
 
 
+@contextmanager
+def piped(path: Path, text: str) -> Iterator[None]:
+    """Write a text to a named pipe as soon as somebody reads it."""
+    writer = threading.Thread(target=lambda: path.write_text(text), daemon=True)
+    writer.start()
+    yield
+    writer.join(timeout=60)
+
+
 def test_outputs_may_be_pipes_and_models_are_silent(folder: Path) -> None:
     tuned()
     expected = combine("run", "combo", "--systems", *FILES, "-q")
     os.mkfifo(folder / "pipe")
-    writer = threading.Thread(target=lambda: (folder / "pipe").write_text((folder / FILES[0]).read_text()))
-    writer.start()
-    result = run("combine", "run", "combo", "--systems", "A=pipe", *FILES[1:], "--window", 100)
-    writer.join()
+    with piped(folder / "pipe", (folder / FILES[0]).read_text()):
+        result = run("combine", "run", "combo", "--systems", "A=pipe", *FILES[1:], "--window", 100)
     assert result.stdout == expected
     assert result.stderr == ""
+    with piped(folder / "pipe", '{"text": "a"}\n' * len(REFERENCE)):
+        assert "lists cannot be read from a pipe" in refusal("run", "combo", "--systems", "A=pipe", *FILES[1:])
     told = run("combine", "run", "combo", "--systems", *FILES, "-v").stderr
     assert "discounts" in told
     assert "at least 1" in refusal("run", "combo", "--systems", *FILES, "--window", 0)

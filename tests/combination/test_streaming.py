@@ -16,27 +16,7 @@ from toledo.consensus.registry import make_search_rule
 from toledo.errors import InputError
 
 NAMES = ["A", "B", "C"]
-WORDS = [
-    "The",
-    "old",
-    "man",
-    "saw",
-    "a",
-    "small",
-    "house",
-    "in",
-    "Paris",
-    "and",
-    "said",
-    "“yes”,",
-    "but",
-    "we",
-    "did",
-    "n’t",
-    "go",
-    "(3)",
-    "there",
-]
+WORDS = "The old man saw a small house in Paris and said “yes”, but we did n’t go (3) there".split(" ")  # noqa: SIM905
 
 
 def segment(number: int) -> list[list[str]]:

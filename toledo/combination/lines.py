@@ -28,8 +28,8 @@ from toledo.combination.spelling import Written
 from toledo.combination.tuning import TuningRun
 from toledo.combination.written_text import LatticeTruecaser, RawText
 from toledo.errors import InputError
-from toledo.files import STANDARD_STREAM, read_lines, system_name
-from toledo.formats.list_files import TEXT, ListFiles, guess_list_format, read_list
+from toledo.files import STANDARD_STREAM, is_stream, read_lines, system_name
+from toledo.formats.list_files import TEXT, ListFiles, format_of_beginning, guess_list_format, read_list
 from toledo.language_model.model import LanguageModel, read_language_model
 from toledo.text.corpus import Sentences
 from toledo.text.vocabulary import BEGIN, END, RESERVED, Vocabulary, split_words
@@ -238,10 +238,16 @@ def in_order(systems: Mapping[str, T], known: Sequence[str]) -> list[T | None]:
 
 
 def read_hypotheses(file: str | Path) -> Iterator[list[str]]:
-    """Read the texts for each segment, best first: one line, or a list (Moses' or JSONL); an empty line is none."""
-    form = guess_list_format(file)
+    """Read the texts for each segment, best first: one line, or a list (Moses' or JSONL); an empty line is none.
+
+    A pipe is opened once, so it may have lines only.
+    """
+    is_pipe = is_stream(file) and str(file) != STANDARD_STREAM
+    form = TEXT if is_pipe else guess_list_format(file)
     if form == TEXT:
-        for line in read_lines(file):
+        for number, line in enumerate(read_lines(file)):
+            if is_pipe and not number and format_of_beginning(line.encode() + b"\n", file) != TEXT:
+                raise InputError("lists cannot be read from a pipe", file=file, remedy="write them to a file first")
             yield [line] if line.strip() else []
     else:
         for some in read_list(file, ListFiles(form)):
