@@ -5,18 +5,30 @@
 Without a folder (of files `sys.*` and `ref.*`), the outputs are generated: each system changes a third of the words of
 a text of 20 (leaves out, adds, replaces, moves). 1,000 segments of 10 systems should take at most 60 seconds up to the
 lattices, and 3 for a gradient. Then less of everything, to see how it grows with systems and length.
+
+    python benchmarks/combination.py --run 40 [folder of raw text]
+    python benchmarks/combination.py --run 5 --segments 500 --window 500 --times 8
+
+measures `toledo combine run` alone, from files to a file: CPU seconds and the most memory. If the folder has fewer
+systems, there are copies with changed words. With `--times`, the text is run again as often in a row: a window of
+segments at a time, memory should stay as it is.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 import numpy as np
 
+from toledo.api.combination import Combination
 from toledo.combination.alignment import Matcher
 from toledo.combination.combiner import Combiner
 from toledo.combination.features import expand, named_feature
@@ -33,6 +45,7 @@ from toledo.weights import Weights
 
 Texts = list[list[str]]
 TUNED = 200  # segments to tune on, for both entropies
+TUNED_TO_RUN = 20  # the same, where tuning is not measured
 Result = TypeVar("Result")
 
 
@@ -40,7 +53,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--segments", type=int, default=1000)
+    parser.add_argument("--run", type=int, metavar="SYSTEMS", help="measure `combine run` of so many systems")
+    parser.add_argument("--window", type=int, default=4000, help="for --run: segments to learn from")
+    parser.add_argument("--times", type=int, default=1, help="for --run: measure the text so often in a row, too")
     given = parser.parse_args()
+    if given.run:
+        measure_run(given)
+        return
     random = np.random.default_rng(1)
     measure(*generated(3, 4, 10, random), quiet=True)  # compiled now
     if given.folder:
@@ -77,6 +96,39 @@ def measure(systems: Sequence[Texts], references: Texts, quiet: bool = False) ->
             f"({ngrams.forest.edges} edges)   gradient {gradient:6.3f} s   tuning on {len(only)} {tuning:6.2f} s",
             flush=True,
         )
+
+
+def measure_run(given: argparse.Namespace) -> None:
+    """Tune on a few segments, then run the command on the text, and on several times the text."""
+    random = np.random.default_rng(1)
+    if given.folder:
+        systems = [read(path)[: given.segments] for path in sorted(given.folder.glob("sys.*"))][: given.run]
+        references = read(sorted(given.folder.glob("ref.*"))[0])[: given.segments]
+    else:
+        systems, references = generated(given.segments, given.run, 20, random)
+    while len(systems) < given.run:
+        systems.append([changed(text, random) for text in systems[random.integers(len(systems))]])
+    lines = {f"system{number}": [" ".join(text) for text in own] for number, own in enumerate(systems)}
+    with TemporaryDirectory() as folder:
+        few = {name: own[:TUNED_TO_RUN] for name, own in lines.items()}
+        tuned = Combination.tune(few, [" ".join(text) for text in references[:TUNED_TO_RUN]], entropy=[1.0], threads=1)
+        tuned.save(f"{folder}/combination")
+        for times in dict.fromkeys((1, given.times)):
+            for name, own in lines.items():
+                Path(folder, name).write_text("".join(f"{line}\n" for line in own) * times, "utf-8")
+            size = f"{times * len(references)} segments of {given.run} systems"
+            print(f"{size}: {run_cost(folder, [*lines], given.window)}", flush=True)
+
+
+def run_cost(folder: str, names: Sequence[str], window: int) -> str:
+    """CPU seconds and memory of `toledo combine run`, compiled kernels given."""
+    files = [f"{name}={folder}/{name}" for name in names]
+    options = ["--threads", "1", "--window", str(window), "-o", f"{folder}/out", "-q"]
+    command = [sys.executable, "-m", "toledo", "combine", "run", f"{folder}/combination", "--systems", *files, *options]
+    _, status, used = os.wait4(subprocess.Popen(command).pid, 0)
+    if status:
+        raise SystemExit("combine run failed")
+    return f"CPU {used.ru_utime + used.ru_stime:.1f} s, at most {used.ru_maxrss / 1024:.0f} MiB"
 
 
 def lattice(own: Sequence[list[str]], names: Sequence[str], vocabulary: Vocabulary) -> NetworkLattice:

@@ -20,7 +20,7 @@ _MODULES = {  # module → names
     "api.align": "Aligner Alignments align",
     "api.build": "Build BuildStage build",
     "api.choose": "choose choose_many iter_choose tune_votes",
-    "api.combination": "Combination Combined combine",
+    "api.combination": "Combination Combined ExplainedCombination combine",
     "api.demo": "demo",
     "api.documents": "DocumentTuning oracle translate_document tune_documents",
     "api.refine": "Refinement refine",

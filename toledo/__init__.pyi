@@ -12,6 +12,7 @@ from toledo.api.choose import iter_choose as iter_choose
 from toledo.api.choose import tune_votes as tune_votes
 from toledo.api.combination import Combination as Combination
 from toledo.api.combination import Combined as Combined
+from toledo.api.combination import ExplainedCombination as ExplainedCombination
 from toledo.api.combination import combine as combine
 from toledo.api.demo import demo as demo
 from toledo.api.documents import DocumentTuning as DocumentTuning

@@ -1,7 +1,10 @@
 """`toledo combine` from the outside: raw and tokenized text, systems that are missing or silent."""
 
 import json
+import os
+import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +182,7 @@ def test_the_picture(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return whole(combiner, some, *others, **options)
 
     monkeypatch.setattr(Combiner, "run", counted)
+    given = (*given, "--sample", 0)
     combine("show", "combo", "--segment", 1, "--segment", 4, "-o", "page.html", *given)
     text = (folder / "page.html").read_text()
     assert "Segment 1" in text
@@ -257,6 +261,40 @@ def test_an_interrupted_tuning_goes_on(folder: Path, monkeypatch: pytest.MonkeyP
     assert tuned("--resume") == whole
     assert not (folder / "combo" / "run").exists()
     assert (folder / "combo" / "combination.toml").read_text() == saved
+
+
+def test_reasons_are_printed(folder: Path) -> None:
+    tuned()
+    text = combine("show", "combo", "--segment", 2, "--systems", *FILES, "-q")
+    assert text.startswith("Segment 2: We saw the old man in Paris.")
+    assert "95% interval" in text
+    found = json.loads(combine("show", "combo", "--segment", 2, "--systems", *FILES, "-q", "--json"))["result"]
+    assert found["segments"][0]["result"]["words"][-2]["systems"] == ["A", "B", "C"]
+    assert [one["name"] for one in found["systems"]] == [*SYSTEMS]
+
+
+@contextmanager
+def piped(path: Path, text: str) -> Iterator[None]:
+    """Write a text to a named pipe as soon as somebody reads it."""
+    writer = threading.Thread(target=lambda: path.write_text(text), daemon=True)
+    writer.start()
+    yield
+    writer.join(timeout=60)
+
+
+def test_outputs_may_be_pipes_and_models_are_silent(folder: Path) -> None:
+    tuned()
+    expected = combine("run", "combo", "--systems", *FILES, "-q")
+    os.mkfifo(folder / "pipe")
+    with piped(folder / "pipe", (folder / FILES[0]).read_text()):
+        result = run("combine", "run", "combo", "--systems", "A=pipe", *FILES[1:], "--window", 100)
+    assert result.stdout == expected
+    assert result.stderr == ""
+    with piped(folder / "pipe", '{"text": "a"}\n' * len(REFERENCE)):
+        assert "lists cannot be read from a pipe" in refusal("run", "combo", "--systems", "A=pipe", *FILES[1:])
+    told = run("combine", "run", "combo", "--systems", *FILES, "-v").stderr
+    assert "discounts" in told
+    assert "at least 1" in refusal("run", "combo", "--systems", *FILES, "--window", 0)
 
 
 def test_json_names_the_systems_that_vote_for_each_word() -> None:

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.combination.alignment import Matcher
+from toledo.combination.explanation import ExplainedSegment, SystemPart, columns_of
 from toledo.combination.network import NULL, ConfusionNetwork, arc_votes, best_path, build_networks, distinct_hypotheses
-from toledo.combination.pictures import ShownSegment, columns_of, network_page
+from toledo.combination.pictures import explanation_page
 from toledo.text.vocabulary import Vocabulary
 from toledo.view.network import network_drawing
 
@@ -73,9 +74,10 @@ def test_the_picture_shows_words_votes_and_the_way(tmp_path) -> None:
     assert sorted(voters) == sorted("ABC"[system] for column in columns for one in column for system in one.systems)
     boxes = [str(rect.get("class")) for rect in svg.iter("rect")]
     assert sum(name.endswith(" chosen") for name in boxes) == path.network.columns
-    segment = ShownSegment(7, "<a> c", columns, {"one": "<a> b"}, ["<a> reference"], "source")
+    segment = ExplainedSegment(7, "<a> c", columns, {"one": "<a> b"}, ["<a> reference"], "source")
     page = tmp_path / "page.html"
-    network_page("Networks", [segment], shares, {"lm": 0.25}).save(page)
+    systems = [SystemPart(name, share) for name, share in shares.items()]
+    explanation_page([segment], systems, {"lm": 0.25}).save(page)
     text = page.read_text(encoding="utf-8")
     assert "Segment 7" in text
     assert "&lt;a&gt; reference" in text
@@ -83,7 +85,7 @@ def test_the_picture_shows_words_votes_and_the_way(tmp_path) -> None:
     assert "<a>" not in text
     assert text.count("<polyline") == 2  # for a screen and for a phone
     long = [column for column in columns for _ in range(20)]
-    network_page("Networks", [ShownSegment(1, "", long, {})], shares, {}).save(page)
+    explanation_page([ExplainedSegment(1, "", long, {})], systems, {}).save(page)
     text = page.read_text(encoding="utf-8")
     wide, narrow = (
         [float(width) for width in re.findall(r'<svg class="network" width="(\d+)"', part)]

@@ -1,8 +1,27 @@
 """Written text to words and back."""
 
-import pytest
+import re
+from pathlib import Path
 
-from toledo.combination.written_text import RawText, Written
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sacremoses import MosesPunctNormalizer
+
+from toledo.combination.spelling import Written
+from toledo.combination.tracked_text import pieces, substitute, visible
+from toledo.combination.written_text import LatticeTruecaser, RawText
+
+PAIRS = ("cs-en", "de-en", "ja-en", "ru-en")
+# What the rules replace, move or drop, and what they must leave alone.
+MARKS = [
+    "\u201c", "\u201d", "\u2019", "\u2018", '"', "'", ",", ".", "\u2026", "...", "\u2014", "-", "(", ")", "3",
+    "1,000.5", "%", "\u00a0", " ", "  ", "\t", "\u200b", "\u00ad", "e\u0301", "\u00ab", "\u00bb", "''", "`", "@x", "#y",
+    "https://a.b/c?d=1&e", "\u0130", "\uac00", "\u1100\u1161", "The", "the", "THE", "Mr.", "U.S.", "don't", "\u00df",
+    "&amp;", "<b>", "\ufb01", "DOTMULTI", ":", ";",
+]  # fmt: skip
+marked = st.lists(st.sampled_from(MARKS), max_size=12).map("".join)
+any_text = st.one_of(marked, st.text(st.characters(exclude_categories=["Cs"]), max_size=20), st.text(max_size=20))
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +42,7 @@ def test_a_line_has_its_words_in_their_case_and_its_blanks(raw_text: RawText) ->
     assert line.words == ('"', "He", "'s", "at", "Motorola", "®", ",", '"', "she", "said", ".")
     assert line.lower[1:5] == ("he", "'s", "at", "motorola")
     assert line.blanks == (False, False, False, True, True, False, False, False, True, True, False)
-    assert raw_text.read("") == raw_text.read(" \t ") == Written((), ())
+    assert raw_text.read("").words == raw_text.read(" \t ").words == ()
 
 
 def test_what_cannot_be_seen_is_no_word(raw_text: RawText) -> None:
@@ -50,7 +69,78 @@ def test_a_line_of_the_systems_comes_back(raw_text: RawText) -> None:
 
 
 def test_unknown_blanks_do_not_vote(raw_text: RawText) -> None:
-    assert raw_text.write(("a", "/", "b"), [Written(("a", "/", "b"), None)]) == raw_text.write(("a", "/", "b"))
+    assert raw_text.write(("a", "/", "b"), [Written(("a", "/", "b"))]) == raw_text.write(("a", "/", "b"))
+
+
+@pytest.fixture(scope="module")
+def truecaser() -> LatticeTruecaser:
+    """It knows other cases, which must not win."""
+    return LatticeTruecaser.train([["THE", "Cat", "and", "the", "cat", "."], ["Mr", "The"]])
+
+
+def round_trip(raw_text: RawText, truecaser: LatticeTruecaser, line: str) -> str:
+    """Read a line, forget its case, and write it as the only output says."""
+    read = raw_text.read(line)
+    return raw_text.write(truecaser.restore(read.lower, [read.words]), [read])
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_outputs_of_real_systems_come_back(shared_folder: Path, raw_text: RawText, truecaser, pair: str) -> None:
+    files = sorted((shared_folder / "data" / "wmt22-syscomb" / pair).glob("*/raw/sys.*.en"))
+    assert files
+    lines = {line for path in files for line in path.read_bytes().decode("utf-8").split("\n") if line.strip()}
+    assert [line for line in sorted(lines) if round_trip(raw_text, truecaser, line) != line] == []
+
+
+@given(line=any_text, language=st.sampled_from(["en", "de", "fr", "ja", "zh"]))
+def test_any_line_comes_back(truecaser, line: str, language: str) -> None:
+    own = RAW[language]
+    read = own.read(line)
+    expected = re.sub(r"[\r\n]+", " ", line)
+    assert read.line == expected
+    assert round_trip(own, truecaser, line) == (expected if read.words else "")
+
+
+RAW = {language: RawText(language) for language in ("en", "de", "fr", "ja", "zh")}
+
+
+@given(line=any_text, language=st.sampled_from(["en", "de", "cs"]))
+def test_rules_are_applied_as_the_scripts_apply_them(line: str, language: str) -> None:
+    normalizer = MosesPunctNormalizer(lang=language)
+    rules = [(re.compile(pattern), template) for pattern, template in normalizer.substitutions]
+    before = visible(line)
+    after = substitute(before, rules)
+    assert after.text.strip() == normalizer.normalize(before.text)
+    assert len(after.spans) == len(after.text)
+    assert all(0 <= begin <= end <= len(line) for begin, end in after.spans)
+
+
+@given(line=any_text, words=st.lists(st.sampled_from(["a", "The", '"', ","]), max_size=4))
+def test_pieces_and_gaps_are_the_line_whatever_the_words(line: str, words: list[str]) -> None:
+    written, gaps = pieces(line, visible(line), words)
+    assert len(written) == len(gaps) - 1 == len(words)
+    assert "".join(gap + (text or "") for gap, text in zip(gaps, (*written, ""), strict=True)) == line
+
+
+def test_marks_that_change_places_are_one_piece(raw_text: RawText) -> None:
+    read = raw_text.read("the \u201cend\u201d, (3) The")
+    assert read.words == ("the", '"', "end", ",", '"', "(", "3", ")", "The")
+    assert read.pieces is not None
+    assert read.pieces.written == ("the", "\u201c", "end", "\u201d,", None, "(", "3", ")", "The")
+    other = raw_text.read('the "end" (3) The')
+    assert raw_text.write(read.words, [read, read, other]) == "the \u201cend\u201d, (3) The"
+    assert raw_text.write(("the", "end", ","), [read]) == "the end,"  # the mark alone is not in the other's piece
+
+
+def test_the_majority_at_a_place_decides_on_marks(raw_text: RawText) -> None:
+    outputs = [raw_text.read(line) for line in ("It\u2019s  10 %", "It\u2019s 10%", "It's 10%")]
+    assert raw_text.write(("It", "'s", "10", "%"), outputs) == "It\u2019s 10%"
+    assert raw_text.write(("It", "'s", "10", "%"), outputs, [1.0, 0.2, 0.3]) == "It\u2019s  10 %"
+
+
+def test_a_word_that_moves_is_written_as_elsewhere(raw_text: RawText) -> None:
+    outputs = [raw_text.read("Yesterday so\u00adlo \u2018x\u2019")]
+    assert raw_text.write(("So\u00adlo".replace("\u00ad", ""), "yesterday"), outputs) == "So\u00adlo yesterday"
 
 
 @pytest.mark.parametrize("language", ["ja", "zh"])

@@ -1,7 +1,7 @@
 """Truecasing against the best of all casings."""
 
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from math import log
 
 import numpy as np
@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from toledo.combination.spelling import link_words
 from toledo.combination.written_text import (
     NOTHING,
     Casings,
@@ -42,11 +43,7 @@ def truecaser() -> LatticeTruecaser:
 @given(line=lines, outputs=st.lists(lines, max_size=3), weight=st.sampled_from([0.0, 0.3, 1.0, 3.0]))
 def test_the_best_of_all_casings_is_found(truecaser, line: list[str], outputs: list[list[str]], weight: float) -> None:
     words = [word.lower() for word in line]
-    own, table = count_casings(outputs), count_casings(TEXT)
-    shares = [
-        casing_shares(word, begins, own.get(word, NOTHING), table.get(word, NOTHING))
-        for word, begins in zip(words, sentence_starts(words), strict=True)
-    ]
+    shares = truecaser.shares(words, outputs, [1.0] * len(outputs))
     every = list(product(*shares))
     scores = [
         sum(log(share[form]) for share, form in zip(shares, forms, strict=True))
@@ -101,3 +98,45 @@ def test_the_result_does_not_depend_on_what_came_before(truecaser: LatticeTrueca
     before = truecaser.restore(words)
     truecaser.restore(["quite", "new"], [["Quite", "New", "WORDS"]])
     assert truecaser.restore(words) == before
+
+
+@settings(max_examples=100)
+@given(line=lines, outputs=st.lists(lines, max_size=3))
+def test_what_outputs_have_at_the_place_decides_alone(truecaser, line: list[str], outputs: list[list[str]]) -> None:
+    words, weights = [word.lower() for word in line], [1.0, 0.5, 0.25][: len(outputs)]
+    own, table = count_casings(outputs), count_casings(TEXT)
+    rows = link_words(words, [[word.lower() for word in output] for output in outputs])
+    found = truecaser.shares(words, outputs, weights)
+    for place, (word, begins, shares) in enumerate(zip(words, sentence_starts(words), found, strict=True)):
+        votes: dict[str, float] = {}
+        for output, row, weight in zip(outputs, rows, weights, strict=True):
+            if row[place] < 0:
+                continue
+            form, began = output[row[place]], sentence_starts(output)[row[place]]
+            if began == begins:
+                votes[form] = votes.get(form, 0.0) + weight
+            elif begins:
+                votes[capitalized(form)] = votes.get(capitalized(form), 0.0) + weight / 2
+            elif form != capitalized(form.lower()):
+                votes[form] = votes.get(form, 0.0) + weight / 2
+        if votes:
+            assert shares == pytest.approx({form: vote / sum(votes.values()) for form, vote in votes.items()})
+        else:
+            assert shares == casing_shares(word, begins, own.get(word, NOTHING), table.get(word, NOTHING))
+
+
+@settings(max_examples=100)
+@given(words=st.lists(st.sampled_from("abc"), max_size=5), output=st.lists(st.sampled_from("abc"), max_size=5))
+def test_links_are_the_best_of_all(words: list[str], output: list[str]) -> None:
+    def value(row: tuple[int, ...]) -> tuple[int, int]:
+        return sum(place >= 0 for place in row), sum(a >= 0 and b == a + 1 for a, b in pairwise(row))
+
+    (found,) = link_words(words, [output])
+    every = [
+        row
+        for row in product(range(-1, len(output)), repeat=len(words))
+        if all(place < 0 or words[i] == output[place] for i, place in enumerate(row))
+        and (known := [place for place in row if place >= 0]) == sorted(set(known))
+    ]
+    assert tuple(found) in every
+    assert value(tuple(found)) == max(map(value, every))

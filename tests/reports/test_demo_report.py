@@ -8,7 +8,8 @@ from pages import check_page
 from small_histories import refinement, tuning
 from small_models import small_model
 
-from toledo.combination.pictures import ShownSegment, segment_cards, weight_cards
+from toledo.combination.explanation import ExplainedSegment
+from toledo.combination.pictures import segment_cards, weight_cards
 from toledo.forest.derivations import viterbi
 from toledo.forest.drawing import to_drawing
 from toledo.reports.demo import (
@@ -64,7 +65,7 @@ def tour() -> Tour:
     differences = [Difference("decide, 1", "decide, 0", *one) for one in tests]
     signatures = {"BLEU": "nrefs:2|case:mixed"}
     scores = ScoreTable(systems, signatures, differences, "paired bootstrap", frozenset(["TER"]))
-    segment = ShownSegment(1, "a <b>", [[ShownArc("<b>", 0.5, (0, 1), True)]], {"A": "a", "B": "<b>"})
+    segment = ExplainedSegment(1, "a <b>", [[ShownArc("<b>", 0.5, (0, 1), True)]], {"A": "a", "B": "<b>"})
     return Tour(
         findings=Findings(model, AlignmentQuality(0.5, 0.25), Data()),
         results=scores,

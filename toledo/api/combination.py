@@ -29,37 +29,40 @@ from toledo.api.inputs import (
 )
 from toledo.api.runs import RUN, begin_run
 from toledo.combination.combiner import DESCRIPTION, RESULT, Combiner
-from toledo.combination.features import Feature
-from toledo.combination.lines import (
-    CombinedLine,
-    ModelSources,
-    best_first,
-    combine_texts,
-    in_order,
-    read_hypotheses,
-    tune_lines,
+from toledo.combination.explained_text import explained_text
+from toledo.combination.explanation import (
+    ExplainedSegment,
+    SystemPart,
+    as_dict,
+    explain_segment,
+    parts_of_votes,
+    system_parts,
 )
+from toledo.combination.features import Feature
+from toledo.combination.lines import ModelSources, best_first, in_order, read_hypotheses, tune_lines
 from toledo.combination.network import NULL
-from toledo.combination.pictures import ShownSegment, network_page, shown_segment
+from toledo.combination.pictures import explanation_page
 from toledo.combination.settings import BiasCriterion, CombinationObjective, CombinationSettings
+from toledo.combination.streaming import WINDOW, CombinedLine, Decoding, combine_texts
 from toledo.combination.tuning import TuningRun
 from toledo.consensus.choosing import as_hypotheses
 from toledo.consensus.registry import make_search_rule
 from toledo.consensus.rule import Rule, check_scale
 from toledo.errors import InputError
-from toledo.files import require_readable
+from toledo.files import read_lines, require_readable
 from toledo.forest.forest import Forest
 from toledo.formats.forest_files import side_by_side
 from toledo.language_model.model import LanguageModel
 from toledo.metrics.metric import Metric
 from toledo.progress import Progress, silent
-from toledo.results import DECIMALS, Result, TableResult, table
+from toledo.results import DECIMALS, Result, TableResult, plain, table
 from toledo.settings import Named
 from toledo.text.corpus import describe_value
 from toledo.view.page import Page
 from toledo.weights import Weights
 
 BEST_TEXTS = 100  # that a rule looks at
+EXPLAINED = 100  # segments that the parts of systems are from
 
 SystemOutputs: TypeAlias = "Mapping[str, Texts | Lists] | Sequence[Texts | Lists]"
 
@@ -86,22 +89,6 @@ class CombinationArguments(TypedDict, total=False):
     progress: Progress
 
 
-def shown_segments(
-    combination: Combination,
-    systems: SystemOutputs,
-    segments: Sequence[int],
-    beside: Sequence[Sequence[str]],
-    threads: int | None = None,
-) -> list[ShownSegment]:
-    """Combine some segments, to be drawn; `beside` are the lines of the source, then those of each reference."""
-    chosen = sorted(set(segments))
-    lines = list(combination._lines(systems, threads=threads, only=chosen))
-    if len(lines) < len(chosen):
-        remedy = "segments are counted from 0"
-        raise InputError(f"there is no segment {chosen[len(lines)]}", argument="segments", remedy=remedy)
-    return [shown_segment(combination.combiner, *numbered, beside) for numbered in zip(chosen, lines, strict=True)]
-
-
 @dataclass(frozen=True)
 class Combined(Result):
     """A combined text, what it is worth to the rule, and the systems that vote for each of its words."""
@@ -113,6 +100,45 @@ class Combined(Result):
 
     def __str__(self) -> str:
         return self.text
+
+
+@dataclass(frozen=True, eq=False)
+class ExplainedCombination(Result):
+    """Combined segments with networks, votes and scores, and what each system had to say in the results.
+
+    `str` is a text for the terminal, `page` the same as HTML, which notebooks show. `num_segments` is the number of
+    segments that the parts of systems in the results, and their intervals, are from.
+    """
+
+    segments: tuple[ExplainedSegment, ...]
+    systems: tuple[SystemPart, ...]
+    weights: Weights
+    num_segments: int
+    signature: str = ""
+
+    def __str__(self) -> str:
+        return explained_text(self.segments, self.systems, self.weights)
+
+    @property
+    def page(self) -> Page:
+        """The page with all drawings."""
+        return explanation_page(self.segments, self.systems, self.weights)
+
+    def _repr_html_(self) -> str:
+        """Show the page in a notebook."""
+        return self.page._repr_html_()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the drawings, ready for JSON; systems are known by name."""
+        names = [one.name for one in self.systems]
+        found = {
+            "segments": [as_dict(one, names) for one in self.segments],
+            "systems": [vars(one) for one in self.systems],
+            "weights": {name: weight for name, weight in self.weights.items() if weight},
+            "num_segments": self.num_segments,
+            "signature": self.signature,
+        }
+        return {name: plain(value) for name, value in found.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,10 +215,11 @@ class Combination(TableResult):
         scale: float = 1.0,
         size: int = BEST_TEXTS,
         sources: Texts | None = None,
+        window: int = WINDOW,
         threads: int | None = None,
     ) -> Iterator[str]:
-        """Combine segment by segment as `run` does, for pipes."""
-        how: dict[str, Any] = {"rule": rule, "metric": metric, "scale": scale, "size": size}
+        """Combine segment by segment as `run` does, for long texts and for pipes: memory is bounded."""
+        how: dict[str, Any] = {"rule": rule, "metric": metric, "scale": scale, "size": size, "window": window}
         lines = self._lines(systems, sources=sources, threads=threads, **how)
         return (line.text for line in lines)
 
@@ -202,35 +229,62 @@ class Combination(TableResult):
 
         Systems are known by name, in any order; a missing one has no vote. `scale` is a factor of the one that tuning
         found; a rule by name looks at the `size` best texts. A metric that is a function compares texts as they would
-        be written, those of some segments in each call; `sources` are for it.
+        be written, those of some segments in each call; `sources` are for it. Language model and case are learned from
+        the outputs of `window` segments in a row.
         """
         return list(self.iter_run(systems, **how))
 
     @arguments_of(iter_run)
+    def iter_decode(self, systems: SystemOutputs, **how: Any) -> Iterator[Combined]:
+        """Combine segment by segment as `decode` does: memory is bounded."""
+        lines = self._lines(systems, **how)
+        return (
+            Combined(line.text, line.combined.value, self._votes(line), segment) for segment, line in enumerate(lines)
+        )
+
+    @arguments_of(iter_run)
     def decode(self, systems: SystemOutputs, **how: Any) -> list[Combined]:
         """Combine as `run` does, with scores, and with the systems that vote for each word."""
-        lines = self._lines(systems, **how)
-        return [
-            Combined(line.text, line.combined.value, self._votes(line), segment) for segment, line in enumerate(lines)
-        ]
+        return list(self.iter_decode(systems, **how))
 
     def forest(self, systems: SystemOutputs, *, threads: int | None = None) -> list[Forest]:
         """Return the lattice of each segment, with votes as base scores; `weights` are for its features."""
         return [line.combined.forest for line in self._lines(systems, threads=threads)]
 
-    def show(
+    def explain(
         self,
         systems: SystemOutputs,
         segments: Sequence[int] = (0,),
         *,
+        sample: int = EXPLAINED,
         sources: Texts | None = None,
         references: Texts | Sequence[Texts] = (),
-        threads: int | None = None,
-    ) -> Page:
-        """Draw the confusion networks of some segments; `references` are one text, or several, to show beside them."""
+        **how: Any,
+    ) -> ExplainedCombination:
+        """Tell why some segments were combined as they are: networks, votes, and scores beside those of the runner-up.
+
+        The parts of systems in the results are from the first `sample` segments, and from those that are explained.
+        `references` are one text, or several, to show with the sources. Other arguments are those of `run`.
+        """
+        if min(segments, default=0) < 0 or not segments:
+            raise InputError("no such segment", argument="segments", remedy="segments are counted from 0")
         beside = [read_texts(sources, "sources") if sources is not None else [], *_texts(references, "references")]
-        shown = shown_segments(self, systems, segments, beside, threads)
-        return network_page("Combined outputs", shown, self.shares, self.weights)
+        wanted = sorted({*range(sample), *segments})
+        explained, parts = [], []
+        for number, line in zip(wanted, self._lines(systems, only=wanted, sources=sources, **how), strict=False):
+            parts.append(parts_of_votes(self.combiner.path(line.combined), self.combiner.second.weights.sigma))
+            if number in segments:
+                explained.append(explain_segment(self.combiner, number, line, beside))
+        if missing := sorted({*segments} - {one.number for one in explained}):
+            remedy = "segments are counted from 0"
+            raise InputError(f"there is no segment {missing[0]}", argument="segments", remedy=remedy)
+        known = tuple(system_parts(self.combiner, parts if sample else []))
+        return ExplainedCombination(tuple(explained), known, self.weights, len(parts) if sample else 0, self.signature)
+
+    @arguments_of(explain)
+    def show(self, systems: SystemOutputs, *segments: Any, **how: Any) -> Page:
+        """Draw the confusion networks of some segments, with all that `explain` tells."""
+        return self.explain(systems, *segments, **how).page
 
     def save(self, path: str | Path) -> None:
         """Write a directory; an older one is replaced. Features that are functions are left out."""
@@ -303,15 +357,16 @@ class Combination(TableResult):
         sources: Texts | None = None,
         threads: int | None = None,
         scale: float = 1.0,
+        window: int = WINDOW,
         **rule: Any,
     ) -> Iterator[CombinedLine]:
-        chosen, given = _rule(scale=scale, **rule), in_order(_named(systems), self.systems)
-        segments: Iterable[list[list[str]]] = _segments(dict(zip(self.systems, given, strict=True)), self.systems)
-        texts = None if sources is None else read_texts(sources, "sources")
-        if texts is not None:
-            segments = list(segments)
-            require_as_many("systems", segments, "sources", texts)
-        return combine_texts(self.combiner, segments, chosen, scale, only=only, sources=texts, threads=threads)
+        if window < 1:
+            raise InputError(f"window is {window}, expected an int of at least 1", argument="window")
+        how = Decoding(_rule(scale=scale, **rule), scale, threads, window)
+        given = in_order(_named(systems), self.systems)
+        segments = _segments(dict(zip(self.systems, given, strict=True)), self.systems)
+        texts = None if sources is None else _lines_of(sources, "sources")
+        return combine_texts(self.combiner, segments, how, only=only, sources=texts)
 
     def _votes(self, line: CombinedLine) -> tuple[tuple[str, tuple[str, ...]], ...]:
         path = self.combiner.path(line.combined)
@@ -402,6 +457,11 @@ def _outputs(name: str, given: Any) -> Iterator[list[str]]:
         texts = [sample.text for sample in found]
         scores = [sample.logprob if sample.score is None else sample.score for sample in found]
         yield [text for text in best_first(texts, scores) if text.strip()]
+
+
+def _lines_of(texts: Texts, argument: str) -> Iterable[str]:
+    """Return texts one by one: those of a file are not read at once."""
+    return read_lines(text_file(texts, argument)) if isinstance(texts, str | PathLike) else read_texts(texts, argument)
 
 
 def _texts(given: Texts | Sequence[Texts], argument: str) -> list[list[str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from toledo.api.align import Alignments, align
-from toledo.api.combination import Combination, shown_segments
+from toledo.api.combination import Combination
 from toledo.api.evaluate import compare, evaluate
 from toledo.api.model import Model
 from toledo.api.refine import refine
@@ -209,10 +209,12 @@ class _Steps:
         self.note("combine, all three", combination.run(test, threads=self.threads), began, "combination/test.out")
         opinions = [len(set(texts)) for texts in zip(*test.values(), strict=True)]
         number = self.worth_seeing(opinions)[0]
-        beside = [self.data.test.sources, self.data.test.targets]
-        (shown,) = shown_segments(combination, test, [number], beside, self.threads)
+        sources, targets = self.data.test.sources, self.data.test.targets
+        explained = combination.explain(
+            test, [number], sample=0, sources=sources, references=targets, threads=self.threads
+        )
         shares, weights = combination.shares, combination.weights
-        return [*segment_cards(shown, list(shares)), weight_cards(shares, weights)]
+        return [*segment_cards(explained.segments[0], list(shares)), weight_cards(shares, weights)]
 
     def documents(self, model: Model) -> DocumentTranslation:
         """Translate whole documents, with a model of consistency."""

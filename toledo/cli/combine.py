@@ -99,13 +99,18 @@ def run(
     metric: Metric = None,
     scale: Annotated[float, Parameter(help="Factor applied to the scale found by tuning.")] = 1.0,
     source: Annotated[Path | None, Parameter(alias="-s", help="Source text, for metrics that need it.")] = None,
+    window: Annotated[
+        int,
+        Parameter(help="Segments whose outputs the language model and the case of words are learned from together."),
+    ] = 4000,
     output: Output = STANDARD_STREAM,
     threads: Threads = None,
     common: Common = COMMON,
 ) -> None:
     """Combine outputs with tuned weights, one line per segment.
 
-    Systems are identified by name; a missing system has no vote.
+    Systems are identified by name; a missing system has no vote. Files may be pipes: segments are read in windows, in
+    memory that does not grow with their number.
 
     **Examples**
 
@@ -115,9 +120,11 @@ def run(
         toledo combine run combo --systems A.en B.en C.en --rule mbr --metric mypackage.scores:judge -s test.de > out.en
     """
     combination, files = _load(directory, systems, output, source)
-    how: dict[str, Any] = {"rule": rule, "metric": metric, "scale": scale, "sources": source, "threads": threads}
+    how: dict[str, Any] = {
+        "rule": rule, "metric": metric, "scale": scale, "sources": source, "window": window, "threads": threads,
+    }  # fmt: skip
     if common.json:
-        lines = json_lines(one.to_dict() for one in combination.decode(files, **how))
+        lines = json_lines(one.to_dict() for one in combination.iter_decode(files, **how))
     else:
         lines = combination.iter_run(files, **how)
     with atomic_writer(output) as stream:
@@ -129,28 +136,45 @@ def show(
     *,
     systems: Systems = (),
     segment: Annotated[tuple[int, ...], repeated("Segment to show, counted from 0.")] = (0,),
+    sample: Annotated[
+        int, Parameter(help="Number of segments, from the first, for the parts of systems in the results; 0 for none.")
+    ] = 100,
+    rule: Rule = "viterbi",
+    metric: Metric = None,
+    scale: Annotated[float, Parameter(help="Factor applied to the scale found by tuning.")] = 1.0,
     reference: References = (),
     source: Annotated[Path | None, Parameter(alias="-s", help="Source text to show with the networks.")] = None,
-    output: Annotated[Path, Parameter(alias="-o", help="HTML page to write.")],
+    output: Annotated[
+        Path | None, Parameter(alias="-o", help="HTML page to write. [default: print text]", show_default=False)
+    ] = None,
     threads: Threads = None,
     common: Common = COMMON,
 ) -> None:
-    """Draw the confusion networks of some segments: words, votes, which systems agree, and the result.
+    """Show why segments were combined as they are: words, who votes for them, and the scores of the best texts.
+
+    The difference to the runner-up is split into votes, language model and other features. The part of each system in
+    the results has an interval from bootstrapping segments. Prints text, or JSON with --json; -o writes a page with
+    drawings.
 
     **Examples**
 
+        toledo combine show combo --systems A.en B.en C.en
         toledo combine show combo --segment 0 --segment 6 --systems A.en B.en C.en -o networks.html
-        toledo combine show combo --systems A.en B.en C.en -s test.de -r test.en -o networks.html
+        toledo combine show combo --systems A.en B.en C.en -s test.de -r test.en --json
     """
     combination, files = _load(directory, systems, output, *reference, source)
-    page = combination.show(files, segment, sources=source, references=reference, threads=threads)
-    page.save(output)
-    if common.json:
-        print_result("combine show", {"output": str(output), "segments": sorted(set(segment))}, common)
+    explained = combination.explain(
+        files, segment, sample=sample, rule=rule, metric=metric, scale=scale, sources=source, references=reference,
+        threads=threads,
+    )  # fmt: skip
+    if output is not None:
+        explained.page.save(output)
+    if output is None or common.json:
+        print_result("combine show", explained, common)
 
 
 def _load(
-    directory: Path, systems: tuple[str, ...], output: str | Path, *others: Path | None
+    directory: Path, systems: tuple[str, ...], output: str | Path | None, *others: Path | None
 ) -> tuple[Combination, dict[str, Path]]:
     """Return a combination and the files of systems, after a look at the output."""
     from toledo.api.combination import Combination
@@ -158,5 +182,6 @@ def _load(
 
     files = named_systems(systems)
     require_apart(output, *files.values(), *others)
-    require_output(output)
+    if output is not None:
+        require_output(output)
     return Combination.load(directory), files

@@ -138,21 +138,22 @@ class Combiner:
         model: LanguageModel | None = None,
         threads: int | None = None,
         shown: ShownTexts = ShownTexts(),  # noqa: B008 (frozen)
+        first: int = 0,
     ) -> Iterator[CombinedWords]:
         """Combine segment by segment, as they come.
 
         `scale` is a factor of the γ that gives the distribution its entropy. A `model` that was made with the same
         vocabulary takes the place of the combiner's own, such as one that is biased to the outputs of this very set.
         `shown` is for a rule whose metric is a function: sources of all segments, and what writes the texts of those
-        that are combined together, some at a time.
+        that are combined together, some at a time. `first` is the number of the first segment, for messages.
         """
         expander = Expander(self.settings, model or self.model, self.features, threads)
         matcher = Matcher(self.settings.stemmer, self.synonyms)
         segments, done = iter(outputs), 0
         while block := list(islice(segments, SEGMENTS_AT_ONCE)):
-            _check(self.systems, block, done=done)
+            _check(self.systems, block, done=first + done)
+            lattices = _lattices(block, self.systems, self.settings, self.vocabulary, matcher, first + done)
             done += len(block)
-            lattices = _lattices(block, self.systems, self.settings, self.vocabulary, matcher, done - len(block))
             forests = self._forests(lattices, expander)
             weights = covering(self.second.weights, forests[0]).features
             sources = None if shown.sources is None else shown.sources[done - len(block) : done]
@@ -169,7 +170,7 @@ class Combiner:
 
     def path(self, combined: CombinedWords) -> NetworkPath | None:
         """Return the way of a result through the network that has most votes for it."""
-        words = [self.vocabulary.add(word) for word in combined.words]
+        words = [combined.lattice.forest.vocabulary.add(word) for word in combined.words]
         return best_path(combined.lattice.networks, words, self.second.weights.sigma)
 
     def save(self, directory: str | Path, keep: str = "") -> None:

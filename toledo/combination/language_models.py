@@ -41,7 +41,8 @@ def estimate_model(texts: Sequence[Sentences], order: int = ORDER) -> LanguageMo
     lengths = np.concatenate([np.empty(0, np.int64), *(text.lengths for text in texts)])
     messages = logging.getLogger("toledo.language_model")
     level = messages.level
-    messages.setLevel(logging.ERROR)  # no warnings of discounts: outputs are always few
+    if not messages.isEnabledFor(logging.DEBUG):
+        messages.setLevel(logging.ERROR)  # nothing on discounts: outputs are always few
     try:
         return LanguageModel(estimate(Sentences.from_lengths(words, lengths), order))
     finally:

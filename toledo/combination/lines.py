@@ -1,7 +1,7 @@
 """Combine lines of text: what several systems wrote becomes one line.
 
     combiner = tune_lines(segments, references, ["A", "B", "C"], CombinationSettings(language="en"))
-    for line in combine_texts(combiner, segments): print(line.text)
+    for line in combine_texts(combiner, segments): print(line.text)  # toledo.combination.streaming
 
 `segments` has for each segment the texts of each system, best first (`read_hypotheses` reads them from a file). Raw
 lines are tokenized and combined in lower case; the result gets its case and its blanks back from the outputs
@@ -12,8 +12,7 @@ that of the combiner, mixed with a model of the outputs of this set (`toledo.com
 from __future__ import annotations
 
 import logging
-from collections import deque
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,18 +20,16 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from toledo.combination.combiner import RESULT, CombinedWords, Combiner
+from toledo.combination.combiner import RESULT, Combiner
 from toledo.combination.features import Feature
 from toledo.combination.language_models import BiasedModels, add_bias, estimate_model, likely_bias, mix_components
 from toledo.combination.settings import CombinationSettings
+from toledo.combination.spelling import Written
 from toledo.combination.tuning import TuningRun
-from toledo.combination.written_text import LatticeTruecaser, RawText, Written
-from toledo.consensus.asking import ShownTexts
-from toledo.consensus.decide import Viterbi
-from toledo.consensus.rule import Rule
+from toledo.combination.written_text import LatticeTruecaser, RawText
 from toledo.errors import InputError
-from toledo.files import STANDARD_STREAM, read_lines, system_name
-from toledo.formats.list_files import TEXT, ListFiles, guess_list_format, read_list
+from toledo.files import STANDARD_STREAM, is_stream, read_lines, system_name
+from toledo.formats.list_files import TEXT, ListFiles, format_of_beginning, guess_list_format, read_list
 from toledo.language_model.model import LanguageModel, read_language_model
 from toledo.text.corpus import Sentences
 from toledo.text.vocabulary import BEGIN, END, RESERVED, Vocabulary, split_words
@@ -45,14 +42,6 @@ SegmentTexts = Sequence[Sequence[str]]  # what each system says to a segment, be
 Outputs = Sequence[Sequence[Written]]  # the same, read
 SHOWN = 60  # characters of a line in a message
 TOO_GOOD = 95.0  # BLEU of a system
-
-
-class CombinedLine(NamedTuple):
-    """The text for a segment, and what it was made of."""
-
-    text: str
-    combined: CombinedWords
-    outputs: Outputs
 
 
 @dataclass(frozen=True)
@@ -75,7 +64,11 @@ class LineFormat:
                 f"the reserved word {min(reserved)} stands in the line {line[:SHOWN]!r}",
                 remedy="remove or escape it (toledo text escape)",
             )
-        return Written(words, None)
+        return Written(words)
+
+    def read_all(self, segment: SegmentTexts) -> Outputs:
+        """Read what the systems wrote for a segment: one line or several of each system."""
+        return [[self.read(line) for line in own] for own in segment]
 
     def words(self, one: Written) -> tuple[str, ...]:
         """Return the words that are combined."""
@@ -85,8 +78,9 @@ class LineFormat:
         """Return the line of combined words, as the systems would write it."""
         if self._raw is None or truecaser is None:
             return " ".join(words)
-        best = [own[0] for own in outputs if own]
-        return self._raw.write(truecaser.restore(words, [one.words for one in best]), best)
+        written = [one for own in outputs for one in own]
+        weights = [1.0 / (1 + rank) for own in outputs for rank in range(len(own))]
+        return self._raw.write(truecaser.restore(words, [one.words for one in written], weights), written, weights)
 
 
 class ModelSources(NamedTuple):
@@ -107,7 +101,7 @@ def tune_lines(
 ) -> Combiner:
     """Tune a combiner on segments with references (one or several for each segment)."""
     lines, vocabulary = LineFormat(settings.raw_language), Vocabulary()
-    outputs = list(read_outputs(lines, segments))
+    outputs = [lines.read_all(texts) for texts in segments]
     best = best_lines(outputs)
     if not best:
         raise InputError("the outputs are empty", remedy="give texts with a line for each segment")
@@ -128,61 +122,12 @@ def tune_lines(
     return replace(combiner, model=general)
 
 
-def combine_texts(
-    combiner: Combiner,
-    segments: Iterable[SegmentTexts],
-    rule: Rule = Viterbi(),  # noqa: B008 (frozen)
-    scale: float = 1.0,
-    *,
-    only: Container[int] | None = None,
-    sources: Sequence[str] | None = None,
-    threads: int | None = None,
-) -> Iterator[CombinedLine]:
-    """Combine segments as they are read, unless words must be learned from all of them first.
-
-    `only` are the numbers, from 0, of the segments to combine. A rule whose metric is a function sees texts as they
-    would be written, with `sources` if they are given.
-    """
-    lines = LineFormat(combiner.settings.raw_language)
-    outputs = read_outputs(lines, segments)
-    model, truecaser = combiner.model, None
-    if combiner.settings.bias or lines.language:
-        everything = list(outputs)
-        outputs = iter(everything)
-        if best := best_lines(everything):
-            model = model_for(combiner, lines, best)
-            truecaser = LatticeTruecaser.train([one.words for one in best]) if lines.language else None
-    waiting: deque[Outputs] = deque()
-
-    def words() -> Iterator[list[list[tuple[str, ...]]]]:
-        for number, one in enumerate(outputs):
-            if only is None or number in only:
-                waiting.append(one)
-                yield output_words(lines, one)
-
-    chosen = None if sources is None else [one for number, one in enumerate(sources) if only is None or number in only]
-    shown = ShownTexts(chosen, lambda place, said: lines.write(said, waiting[place], truecaser))
-
-    def written() -> Iterator[CombinedLine]:
-        for combined in combiner.run(words(), rule, scale, model=model, threads=threads, shown=shown):
-            used = waiting.popleft()
-            yield CombinedLine(lines.write(combined.words, used, truecaser), combined, used)
-
-    return written()
-
-
-def read_outputs(lines: LineFormat, segments: Iterable[Sequence[Sequence[str]]]) -> Iterator[Outputs]:
-    """Read what systems wrote for each segment: one line or several of each system."""
-    for systems in segments:
-        yield [[lines.read(line) for line in own] for own in systems]
-
-
 def output_words(lines: LineFormat, outputs: Outputs) -> list[list[tuple[str, ...]]]:
     """Return the words of all outputs, as a combiner takes them."""
     return [[lines.words(one) for one in own] for own in outputs]
 
 
-def best_lines(segments: Sequence[Outputs]) -> list[Written]:
+def best_lines(segments: Iterable[Outputs]) -> list[Written]:
     """Return the best output of each system for each segment, as far as it has words."""
     return [own[0] for outputs in segments for own in outputs if own and own[0].words]
 
@@ -293,10 +238,16 @@ def in_order(systems: Mapping[str, T], known: Sequence[str]) -> list[T | None]:
 
 
 def read_hypotheses(file: str | Path) -> Iterator[list[str]]:
-    """Read the texts for each segment, best first: one line, or a list (Moses' or JSONL); an empty line is none."""
-    form = guess_list_format(file)
+    """Read the texts for each segment, best first: one line, or a list (Moses' or JSONL); an empty line is none.
+
+    A pipe is opened once, so it may have lines only.
+    """
+    is_pipe = is_stream(file) and str(file) != STANDARD_STREAM
+    form = TEXT if is_pipe else guess_list_format(file)
     if form == TEXT:
-        for line in read_lines(file):
+        for number, line in enumerate(read_lines(file)):
+            if is_pipe and not number and format_of_beginning(line.encode() + b"\n", file) != TEXT:
+                raise InputError("lists cannot be read from a pipe", file=file, remedy="write them to a file first")
             yield [line] if line.strip() else []
     else:
         for some in read_list(file, ListFiles(form)):

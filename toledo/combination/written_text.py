@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
-from collections import Counter, defaultdict
+import sys
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -30,11 +30,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
 
+from toledo.combination.language_models import estimate_model
+from toledo.combination.spelling import NOWHERE, Speller, Written, capitalized, link_words
+from toledo.combination.tracked_text import blanks_before, pieces, substitute, visible
 from toledo.forest.constructors import from_confusion_network
 from toledo.forest.derivations import viterbi
 from toledo.forest.forest import Forest
 from toledo.forest.ngrams import rescore
-from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
 from toledo.text.corpus import Sentences
 from toledo.text.tokens import sentence_starts
@@ -49,13 +51,13 @@ USUAL = 0.01  # the same of the usual casing: a capital at the beginning, none i
 class Casings:
     """How often a word stands in each case, inside sentences and at their beginning."""
 
-    inside: Counter[str] = field(default_factory=Counter)
-    first: Counter[str] = field(default_factory=Counter)
+    inside: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    first: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     def at(self, begins: bool) -> dict[str, float]:
         """Return votes for each casing at the beginning of a sentence, or inside; the other place counts less."""
         here, there = (self.first, self.inside) if begins else (self.inside, self.first)
-        votes = {form: float(count) for form, count in here.items()}
+        votes = dict(here)
         for form, count in there.items():
             moved = capitalized(form) if begins else form
             if begins or form != capitalized(form.lower()):
@@ -77,6 +79,20 @@ def count_casings(texts: Iterable[Sequence[str]]) -> CasingTable:
     return dict(table)
 
 
+def casings_at_places(
+    words: Sequence[str], outputs: Sequence[Sequence[str]], weights: Sequence[float]
+) -> list[Casings]:
+    """Return the casings of each word in the outputs that have it at its place, by the weights of their votes."""
+    found = [Casings() for _ in words]
+    rows = link_words(words, [[word.lower() for word in output] for output in outputs])
+    for output, row, weight in zip(outputs, rows, weights, strict=True):
+        starts = sentence_starts(list(output))
+        for casings, place in zip(found, row, strict=True):
+            if place != NOWHERE:
+                (casings.first if starts[place] else casings.inside)[output[place]] += weight
+    return found
+
+
 def casing_shares(word: str, begins: bool, own: Casings, known: Casings) -> dict[str, float]:
     """Return the share of each casing of a lower-cased word, by the segment's outputs (`own`) and the table (`known`).
 
@@ -89,13 +105,12 @@ def casing_shares(word: str, begins: bool, own: Casings, known: Casings) -> dict
         votes[form] += count
     for form, count in table.items():
         votes[form] += TABLE * count / sum(table.values())
+    return _normalized(votes)
+
+
+def _normalized(votes: Mapping[str, float]) -> dict[str, float]:
     total = sum(votes.values())
     return {form: count / total for form, count in votes.items()}
-
-
-def capitalized(word: str) -> str:
-    """Return the word with a capital first letter; the others stay."""
-    return word[:1].upper() + word[1:]
 
 
 ORDER = 3
@@ -121,27 +136,46 @@ class LatticeTruecaser:
         vocabulary = Vocabulary()
         words = np.array([vocabulary.add(word) for text in texts for word in text], np.int32)
         begins = np.array([begin for text in texts for begin in sentence_starts(list(text))], np.bool_)
-        model = LanguageModel(
-            estimate(Sentences.from_lengths(words, np.array([len(text) for text in texts], np.int64)), order)
-        )
+        sentences = Sentences.from_lengths(words, np.array([len(text) for text in texts], np.int64))
+        model = estimate_model([sentences], order)
         inside, first = (np.bincount(words[some], minlength=len(vocabulary)) for some in (~begins, begins))
         return cls(model, vocabulary, inside, first)
 
-    def restore(self, words: Sequence[str], outputs: Sequence[Sequence[str]] = ()) -> tuple[str, ...]:
+    def restore(
+        self, words: Sequence[str], outputs: Sequence[Sequence[str]] = (), weights: Sequence[float] = ()
+    ) -> tuple[str, ...]:
         """Return the words in their case; `outputs` are the systems' cased words for the segment."""
-        forest = self.lattice(words, outputs)
+        shares = self.shares(words, outputs, weights or [1.0] * len(outputs))
+        if all(len(forms) == 1 for forms in shares):
+            return tuple(form for forms in shares for form in forms)
+        forest = self._lattice(shares)
         rescored = rescore(forest, forest.scores({SHARE: 1.0}), 1, self.model, MODEL, self.model_weight, threads=1)
         scores = rescored.forest.scores({SHARE: 1.0, MODEL: self.model_weight})
         (best,) = viterbi(rescored.forest, scores)
         return best.words if best else tuple(words)
 
-    def lattice(self, words: Sequence[str], outputs: Sequence[Sequence[str]] = ()) -> Forest:
+    def shares(
+        self, words: Sequence[str], outputs: Sequence[Sequence[str]], weights: Sequence[float]
+    ) -> list[dict[str, float]]:
+        """Return the share of each casing of each word: outputs that have the word at its place decide alone.
+
+        Where there are none, it is what outputs have elsewhere, the table, and what is usual.
+        """
+        lower, begins = [word.lower() for word in words], sentence_starts(list(words))
+        votes = casings_at_places(lower, outputs, weights)
+        own = count_casings(outputs) if not all(map(Casings.at, votes, begins)) else {}
+        return [
+            _normalized(here)
+            if (here := vote.at(begin))
+            else casing_shares(word, begin, own.get(word, NOTHING), self._table.get(word, NOTHING))
+            for word, begin, vote in zip(lower, begins, votes, strict=True)
+        ]
+
+    def _lattice(self, shares: Sequence[Mapping[str, float]]) -> Forest:
         """Return the casings of each word, with the logarithms of their shares as a feature."""
-        own = count_casings(outputs)
-        slots: list[Mapping[str | None, Mapping[str, float]]] = []
-        for word, begins in zip(words, sentence_starts(list(words)), strict=True):
-            shares = casing_shares(word, begins, own.get(word, NOTHING), self._table.get(word, NOTHING))
-            slots.append({form: {SHARE: math.log(share)} for form, share in shares.items()})
+        slots: list[Mapping[str | None, Mapping[str, float]]] = [
+            {form: {SHARE: math.log(share)} for form, share in forms.items()} for forms in shares
+        ]
         return from_confusion_network(slots, [SHARE], self.vocabulary)
 
     @cached_property
@@ -157,93 +191,44 @@ class LatticeTruecaser:
         return table
 
 
-HIDDEN = "\u00ad\u200b\u2060\ufeff"  # soft hyphen, zero-width space, word joiner, byte order mark
 UNSPACED = ("ja", "zh")
 CHARACTER = re.compile(
     "[\u30a0-\u30ff]+|[\u3001-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
     "|[\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]"  # wide punctuation
 )
-
-
-@dataclass(frozen=True)
-class Written:
-    """The words of a line in their case, and whether a blank stands before each; None where that cannot be said."""
-
-    words: tuple[str, ...]
-    blanks: tuple[bool, ...] | None
-
-    @property
-    def lower(self) -> tuple[str, ...]:
-        """The words in lower case, as they are combined."""
-        return tuple(word.lower() for word in self.words)
+LINE_END = re.compile("[\r\n]+")
 
 
 class RawText:
     """Reads and writes text of a language (a two-letter code): raw lines become words, and words become raw lines."""
 
     def __init__(self, language: str) -> None:
-        self._normalizer = MosesPunctNormalizer(lang=language)
+        normalizer = MosesPunctNormalizer(lang=language)
+        self._rules = [(re.compile(pattern), template) for pattern, template in normalizer.substitutions]
         self._tokenizer = MosesTokenizer(lang=language)
         self._detokenizer = MosesDetokenizer(lang=language)
         self._unspaced = language in UNSPACED
 
     def read(self, line: str) -> Written:
-        """Return the words of a line."""
-        plain = self._normalizer.normalize(_visible(line))
-        text = str(self._tokenizer.tokenize(plain, return_str=True, escape=False))
-        words = tuple(split_words(CHARACTER.sub(r" \g<0> ", text) if self._unspaced else text))
-        return Written(words, _blanks(plain, words))
+        """Return the words of a line, and how they are written there; a line end within it becomes a blank."""
+        line = LINE_END.sub(" ", line)
+        plain = substitute(visible(line), self._rules)
+        text = str(self._tokenizer.tokenize(plain.text.strip(), return_str=True, escape=False))
+        words = split_words(CHARACTER.sub(r" \g<0> ", text) if self._unspaced else text)
+        return Written(tuple(map(sys.intern, words)), pieces(line, plain, words))
 
-    def write(self, words: Sequence[str], outputs: Iterable[Written] = ()) -> str:
-        """Return written text; the majority of outputs decides on a blank between two words that they have in a row.
+    def write(self, words: Sequence[str], outputs: Sequence[Written] = (), weights: Sequence[float] = ()) -> str:
+        """Return words in their case as outputs write them, by majority, or by `weights` of their votes.
 
-        Elsewhere the rules of the Moses scripts decide.
+        Where no output has two words in a row, the rules of the Moses scripts decide on a blank.
         """
+        return Speller(words, outputs, weights or [1.0] * len(outputs), lambda: self._blanks(words)).line()
+
+    def _blanks(self, words: Sequence[str]) -> list[bool]:
+        """Return whether a blank stands before each word by the rules."""
         text = str(self._detokenizer.detokenize(list(words), return_str=True, unescape=False)).strip()
-        blanks = _blanks(text, words)
-        if blanks is None:
-            return text
-        votes = _votes(outputs)
-        parts = list(words[:1])
-        for (left, right), blank in zip(pairwise(words), blanks[1:], strict=True):
-            vote = votes[left.lower(), right.lower()]
-            usual = blank and not (self._unspaced and (CHARACTER.match(left[-1]) or CHARACTER.match(right)))
-            parts.append(" " + right if vote > 0 or (vote == 0 and usual) else right)
-        return "".join(parts)
-
-
-def _visible(line: str) -> str:
-    """Compose characters and drop invisible ones, so that words that look alike are equal.
-
-    Joiners (U+200C, U+200D) stay: some scripts spell with them.
-    """
-    composed = unicodedata.normalize("NFC", line)
-    return "".join(
-        character
-        for character in composed
-        if character == "\t" or (unicodedata.category(character) != "Cc" and character not in HIDDEN)
-    )
-
-
-def _blanks(text: str, words: Sequence[str]) -> tuple[bool, ...] | None:
-    """Return whether a blank stands before each word of a text; None if the text has other characters."""
-    blanks, place = [], 0
-    for word in words:
-        begin = place
-        while place < len(text) and text[place].isspace():
-            place += 1
-        if not text.startswith(word, place):
-            return None
-        blanks.append(place > begin)
-        place += len(word)
-    return None if text[place:].strip() else tuple(blanks)
-
-
-def _votes(outputs: Iterable[Written]) -> Counter[tuple[str, str]]:
-    """Return how many more outputs have a blank between two words than have none."""
-    votes: Counter[tuple[str, str]] = Counter()
-    for output in outputs:
-        if output.blanks is not None:
-            for pair, blank in zip(pairwise(output.lower), output.blanks[1:], strict=True):
-                votes[pair] += 1 if blank else -1
-    return votes
+        blanks = blanks_before(text, words) or [True] * len(words)
+        if not self._unspaced:
+            return blanks
+        close = [CHARACTER.match(left[-1]) or CHARACTER.match(right) for left, right in pairwise(words)]
+        return [blank and not tight for blank, tight in zip(blanks, [None, *close], strict=True)]

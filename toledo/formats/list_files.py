@@ -68,7 +68,11 @@ def guess_list_format(path: str | Path) -> str:
     if Path(path).is_dir():
         table_files(path)
         return "parquet"
-    start = _beginning_of_input() if str(path) == STANDARD_STREAM else _beginning(path)
+    return format_of_beginning(_beginning_of_input() if str(path) == STANDARD_STREAM else _beginning(path), path)
+
+
+def format_of_beginning(start: bytes, path: str | Path) -> str:
+    """Return the format of lists by their first bytes, and by the name of the file if these do not tell."""
     if not start:
         raise _empty_file(path)
     if is_table(start):

@@ -64,6 +64,12 @@ class Vocabulary:
         known = self._all_words()
         return [known[number] for number in ids]
 
+    def copy(self) -> Vocabulary:
+        """Return a vocabulary with the same words, which grows by itself."""
+        other = Vocabulary()
+        other._ids, other._words = _Growing(self._ids), self._words
+        return other
+
     def encode_lines(self, lines: Sequence[bytes], grow: bool = True) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return all words of some lines as one array of ids, and the length of each line."""
         split = [line.split() for line in lines]
