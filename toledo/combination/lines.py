@@ -21,14 +21,14 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from toledo.combination.combiner import RESULT, CombinedWords, Combiner
+from toledo.combination.combiner import CombinedWords, Combiner
 from toledo.combination.features import Feature
 from toledo.combination.language_models import BiasedModels, add_bias, estimate_model, likely_bias, mix_components
+from toledo.combination.selection import CHOICE, RESULT
 from toledo.combination.settings import CombinationSettings
 from toledo.combination.tuning import TuningRun
 from toledo.combination.written_text import LatticeTruecaser, RawText, Written
 from toledo.consensus.asking import ShownTexts
-from toledo.consensus.decide import Viterbi
 from toledo.consensus.rule import Rule
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, read_lines, system_name
@@ -131,8 +131,8 @@ def tune_lines(
 def combine_texts(
     combiner: Combiner,
     segments: Iterable[SegmentTexts],
-    rule: Rule = Viterbi(),  # noqa: B008 (frozen)
-    scale: float = 1.0,
+    rule: Rule | None = None,
+    scale: float | None = None,
     *,
     only: Container[int] | None = None,
     sources: Sequence[str] | None = None,
@@ -140,8 +140,8 @@ def combine_texts(
 ) -> Iterator[CombinedLine]:
     """Combine segments as they are read, unless words must be learned from all of them first.
 
-    `only` are the numbers, from 0, of the segments to combine. A rule whose metric is a function sees texts as they
-    would be written, with `sources` if they are given.
+    `only` are the numbers, from 0, of the segments to combine. Without a rule, that of the combiner decides. A rule
+    whose metric is a function sees texts as they would be written, with `sources` if they are given.
     """
     lines = LineFormat(combiner.settings.raw_language)
     outputs = read_outputs(lines, segments)
@@ -247,10 +247,11 @@ def _general_model(
 
 def warn_if_useless(bleu: Mapping[str, float]) -> None:
     """Warn of a combination that is not better than one of its systems."""
-    best = max((name for name in bleu if name != RESULT), key=bleu.__getitem__)
+    systems = [name for name in bleu if name not in (RESULT, CHOICE)]
+    best = max(systems, key=bleu.__getitem__)
     if bleu[best] > TOO_GOOD:
         log.warning("%s has a BLEU of %.1f: is it a reference?", best, bleu[best])
-    elif bleu[RESULT] <= bleu[best] and len(bleu) > 2:
+    elif bleu[RESULT] <= bleu[best] and len(systems) > 1:
         log.warning(
             "the combination does not beat %s alone on the tuning set: try other systems, more segments to tune on,"
             " more text for the language model",
