@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from toledo.combination.alignment import Matcher
 from toledo.combination.lattice import NetworkLattice, join_networks
 from toledo.combination.network import Output, build_networks, distinct_hypotheses
+from toledo.consensus.gains import make_gain
 from toledo.text.vocabulary import Vocabulary
 
 NAMES = ("A", "B", "C")
@@ -19,6 +20,13 @@ SEGMENTS = [
     [["yes"], ["yes"], []],
 ]
 REFERENCES = [[["the", "cat", "sat", "on", "a", "mat"]], [["yesterday", "he", "went", "home"]], [["yes", "!"]]]
+
+
+def closest(own: Sequence[list[str]]) -> list[str]:
+    """The output with the highest mean BLEU beside all outputs that are not empty; of equal ones the first."""
+    texts = [" ".join(text) for text in own if text]
+    gains = make_gain("bleu").pairwise_scores(texts, texts).mean(axis=1).round(9)
+    return texts[int(gains.argmax())].split()
 
 
 def lattice_of(own: Sequence[Output], vocabulary: Vocabulary, **options: object) -> NetworkLattice:

@@ -67,7 +67,7 @@ def tune(
         toledo combine tune -r ref.en --systems one=A.en two=B.en --entropy 1 --entropy 2 --entropy 3 -o combo
         toledo combine tune -r ref.en --systems sys.*.en --document-ids ids --length reference -o combo
         toledo combine tune -r ref.en --systems sys.*.en --feature system.1 --feature words.1 -o combo
-        toledo combine tune -r ref.en --systems sys.*.en --objective lattice-bleu --metric bleu --metric 0.5*ter -o combo
+        toledo combine tune -r ref.en --systems sys.*.en --objective lattice-bleu --metric bleu --metric ter -o combo
     """
     if not reference:
         raise InputError("there is no reference to tune for", remedy="give --reference FILE, once for each reference")
