@@ -15,7 +15,7 @@ from small_outputs import NAMES, REFERENCES, SEGMENTS, closest, lattice_of, outp
 from toledo.combination.alignment import Matcher
 from toledo.combination.combiner import Combiner
 from toledo.combination.goals import Goal, consensus_choice, metrics_of
-from toledo.combination.selection import CHOICE, EQUAL, RESULT, Selection, deal, tuned_at
+from toledo.combination.selection import CHOICE, EQUAL, RESULT, Selection, choose, deal, tuned_at
 from toledo.combination.settings import CombinationSettings
 from toledo.combination.tuning import CombinationTuning, Expander, TuningRun
 from toledo.consensus.decide import Viterbi
@@ -164,9 +164,12 @@ def test_candidates_are_compared_and_the_best_is_kept(tmp_path: Path) -> None:
     found = tuned(said, references, settings, documents=documents)
     report = found.report
     assert [*report.values] == [CHOICE, EQUAL, tuned_at(0.5), tuned_at(1.5)]
-    for name, scores in report.validated.items():
-        assert report.values[name] == pytest.approx(scores.bleu - scores.ter)
-    assert report.chosen == max(report.values, key=report.values.__getitem__)
+    for name in (CHOICE, EQUAL):
+        assert report.values[name] == pytest.approx(report.validated[name].bleu - report.validated[name].ter)
+    assert report.chosen in (tuned_at(0.5), tuned_at(1.5))
+    assert report.values[report.chosen] == max(report.values[tuned_at(0.5)], report.values[tuned_at(1.5)])
+    both = [report.validated[report.chosen], report.scores[RESULT]]
+    assert report.values[report.chosen] == pytest.approx(np.mean([one.bleu - one.ter for one in both]))
     assert report.validated[CHOICE] == report.scores[CHOICE]
     again = tuned(said, references, settings, documents=documents, threads=2)
     assert again.report == report
@@ -177,13 +180,39 @@ def test_candidates_are_compared_and_the_best_is_kept(tmp_path: Path) -> None:
     assert words(loaded, said) == words(found, said)
 
 
+@pytest.mark.parametrize(("choice", "equal", "weights", "chosen"), [
+    (1.0, 0.0, 1.1, "tuned"), (1.0, 1.5, 1.1, "tuned"), (1.0, 1.7, 1.1, EQUAL), (1.0, 0.0, 1.0, CHOICE),
+    (1.0, 1.1, 0.9, EQUAL), (1.0, 1.0, 0.9, CHOICE), (1.0, 0.5, 0.4, CHOICE),
+])  # fmt: skip
+def test_tuned_weights_must_beat_the_consensus_and_others_must_beat_noise(
+    choice: float, equal: float, weights: float, chosen: str
+) -> None:
+    assert choose({CHOICE: choice, EQUAL: equal, "tuned": weights}, "tuned", noise=0.5) == chosen
+
+
+def test_noise_is_the_spread_over_sets_of_documents() -> None:
+    """The jackknife's standard error beside that of many sets of the same kind."""
+    vocabulary = Vocabulary()
+    gaps, errors = [], []
+    for seed in range(30):
+        said, references = noisy_outputs(60, 2, seed=seed)
+        one, other = (
+            [np.array([vocabulary.add(word) for word in own[place]], np.int32) for own in said] for place in (0, 1)
+        )
+        goal = Goal(references, metrics_of(("bleu", "ter"))).prepare(vocabulary)
+        gaps.append(goal.value(one) - goal.value(other))
+        errors.append(goal.noise(one, other, [str(number // 3) for number in range(60)]))
+        assert goal.noise(one, one, ["a"] * 30 + ["b"] * 30) == 0.0
+    assert np.mean(errors) == pytest.approx(np.std(gaps), rel=0.4)
+
+
 def test_it_falls_back_to_the_consensus_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     said, references = noisy_outputs(60, 4)
     said = [[own[0], *known, *known, *own[2:]] for own, known in zip(said, references, strict=True)]  # most are right
     found = tuned(said, references, QUICK)
     assert found.report.chosen == CHOICE
     assert found.report.scores[RESULT] == found.report.scores[CHOICE]
-    assert "no better than the MBR choice of the outputs" in caplog.text
+    assert "no better than the MBR choice of the outputs by cross-validation" in caplog.text
     found.save(tmp_path / "combination")
     loaded = Combiner.load(tmp_path / "combination")
     choice = [closest(own) for own in said]

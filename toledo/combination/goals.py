@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -87,10 +88,26 @@ class PreparedGoal:
 
     def value(self, texts: Sequence[WordIds]) -> float:
         """Return the goal of one text for each segment."""
-        found = self.statistics(texts, np.arange(len(texts)))
-        return sum(
-            factor * metric.score(rows.sum(axis=0)) for (factor, metric, _), rows in zip(self.parts, found, strict=True)
-        )
+        return self._total([rows.sum(axis=0) for rows in self.statistics(texts, np.arange(len(texts)))])
+
+    def noise(self, one: Sequence[WordIds], other: Sequence[WordIds], documents: Sequence[str]) -> float:
+        """Return the standard error of the difference between two sets of texts, by leaving out documents in turn."""
+        owner = np.cumsum([True, *(before != after for before, after in pairwise(documents))]) - 1
+        left_out = [self._without(texts, owner) for texts in (one, other)]
+        gaps = np.array([first - second for first, second in zip(*left_out, strict=True)])
+        return math.sqrt((gaps.size - 1) * float(np.var(gaps)))
+
+    def _without(self, texts: Sequence[WordIds], owner: NDArray[np.int64]) -> list[float]:
+        """Return the goal without each of the documents."""
+        sums = []
+        for rows in self.statistics(texts, np.arange(len(texts))):
+            own = np.zeros((owner[-1] + 1, rows.shape[1]))
+            np.add.at(own, owner, rows)
+            sums.append(own.sum(axis=0) - own)
+        return [self._total(own) for own in zip(*sums, strict=True)]
+
+    def _total(self, sums: Sequence[NDArray[np.float64]]) -> float:
+        return sum(factor * metric.score(own) for (factor, metric, _), own in zip(self.parts, sums, strict=True))
 
 
 @dataclass(frozen=True, eq=False)

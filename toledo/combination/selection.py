@@ -1,10 +1,14 @@
 """Which weights are used: those tuned at some entropy, none but equal shares, or the MBR choice of the outputs.
 
 BLEU on the segments that weights were tuned on is too good by half a point or more, and it cannot tell whether tuning
-did any good. So the tuning set is cut into parts of whole documents. Each part is combined with weights tuned on the
-others, and all parts together are scored by BLEU − TER, or another goal: TER sees padding where BLEU does not. The
-weights of the best entropy are tuned again on all parts. Equal shares and the MBR choice need no references, so they
-are scored as they are. Of equally good candidates the simplest is chosen.
+did any good. So the tuning set is cut into parts of whole documents, and each part is combined with weights tuned on
+the others. Texts are scored by BLEU − TER, or another goal: TER sees padding where BLEU does not. Weights tuned on half
+of the segments are worse than those that are used in the end, though, and those look too good on their own segments;
+the value of tuned weights is the mean of both scores. Equal shares and the MBR choice need no references: one score is
+all.
+
+Tuned weights are used if they are better than the MBR choice, unless equal shares are better by more than the standard
+error of the difference. Otherwise the better one of the MBR choice and equal shares is used.
 """
 
 from __future__ import annotations
@@ -38,8 +42,9 @@ OTHER_LENGTH = 0.01  # the share by which a combination may differ from the outp
 class TuningReport:
     """Scores of the systems, their MBR choice and their combination on the tuning set, and of all candidates.
 
-    `validated` has the scores of candidates for segments that they were not tuned on, and `values` what was compared;
-    both are empty without cross-validation. `chosen` names the candidate.
+    `validated` has the scores of candidates for segments that they were not tuned on, and `values` what was compared:
+    for tuned weights the mean of the goal there and on their own segments. Both are empty without cross-validation.
+    `chosen` names the candidate.
     """
 
     scores: Mapping[str, TextScores] = field(default_factory=dict)
@@ -80,17 +85,17 @@ class Selection:
         if not parts:
             return self._on_tuning_set(entropies)
         texts = self.validated_texts(parts, entropies)
-        values = {name: self._value(own) for name, own in texts.items()}
+        tuned = {tuned_at(entropy): self._tuned(entropy) for entropy in entropies}
+        final = {name: self.tuning.texts(stages) for name, stages in tuned.items()}
+        values = {name: 0.5 * (self._value(texts[name]) + self._value(final[name])) for name in tuned}
         best = max(values, key=values.__getitem__)
-        entropy = next(one for one in entropies if tuned_at(one) == best)
-        untuned = self.tuning.untuned(entropy)
-        texts = {CHOICE: list(self.choice), EQUAL: self.tuning.texts(untuned), **texts}
-        values = {CHOICE: self._value(texts[CHOICE]), EQUAL: self._value(texts[EQUAL]), **values}
-        chosen = max(values, key=values.__getitem__)
-        stages = self._tuned(entropy) if chosen == best else untuned
-        validated = {name: self.judge(own) for name, own in texts.items()}
-        final = self.tuning.texts(stages) if chosen == best else texts[chosen]
-        return stages, TuningReport(self._scores(final), validated, values, chosen)
+        tuned[EQUAL] = tuned[CHOICE] = self.tuning.untuned(tuned[best].entropy)
+        final |= {CHOICE: list(self.choice), EQUAL: self.tuning.texts(tuned[EQUAL])}
+        values = {name: self._value(final[name]) for name in (CHOICE, EQUAL)} | values
+        noise = self._goal.noise(final[EQUAL], texts[best], self.documents)
+        chosen = choose(values, best, noise)
+        validated = {name: self.judge(texts.get(name, final[name])) for name in values}
+        return tuned[chosen], TuningReport(self._scores(final[chosen]), validated, values, chosen)
 
     def _on_tuning_set(self, entropies: Sequence[float]) -> tuple[TunedStages, TuningReport]:
         """Return the weights whose texts are best on the set that they were tuned on."""
@@ -104,16 +109,22 @@ class Selection:
         size, folds = len(self.choice), self.tuning.expander.settings.folds
         if not folds:
             return []
+        parts = deal(self.documents, folds)
+        if size < FEWEST_SEGMENTS or not all(part.size for part in parts):
+            log.info("too few segments or documents to cross-validate: the tuning set itself chooses the entropy")
+            return []
+        return parts
+
+    @cached_property
+    def documents(self) -> Sequence[str]:
+        """The document of each segment; blocks of segments where documents are not known."""
+        size = len(self.choice)
         documents = self.run.documents or [str(number // BLOCK) for number in range(size)]
         if len(documents) != size:
             raise InputError(
                 f"{size} segments, but documents of {len(documents)}", argument="document_ids", remedy="give one each"
             )
-        parts = deal(documents, folds)
-        if size < FEWEST_SEGMENTS or not all(part.size for part in parts):
-            log.info("too few segments or documents to cross-validate: the tuning set itself chooses the entropy")
-            return []
-        return parts
+        return documents
 
     def validated_texts(
         self, parts: Sequence[NDArray[np.int64]], entropies: Sequence[float]
@@ -163,6 +174,13 @@ def tuned_at(entropy: float) -> str:
     return f"tuned, entropy {entropy:g}"
 
 
+def choose(values: Mapping[str, float], tuned: str, noise: float) -> str:
+    """Return the name of the candidate to use; `tuned` is the best of those that were tuned."""
+    if values[tuned] > values[CHOICE]:
+        return EQUAL if values[EQUAL] > values[tuned] + noise else tuned
+    return EQUAL if values[EQUAL] > values[CHOICE] else CHOICE
+
+
 def deal(documents: Sequence[str], folds: int) -> list[NDArray[np.int64]]:
     """Return the segments of each of some parts: each document goes to the part that has fewest segments so far."""
     parts: list[list[int]] = [[] for _ in range(folds)]
@@ -177,12 +195,14 @@ def tell(report: TuningReport) -> None:
         log.info("cross-validated: %s", ", ".join(f"{name} {value:.2f}" for name, value in report.values.items()))
     if report.chosen == CHOICE:
         log.warning(
-            "tuned weights are no better than the MBR choice of the outputs on segments that they were not tuned on, so"
-            " that is what `run` gives: other systems or more segments to tune on may help"
+            "tuned weights are no better than the MBR choice of the outputs by cross-validation, so that is what `run`"
+            " gives: other systems or more segments to tune on may help"
         )
         return
     if report.chosen == EQUAL:
-        log.warning("tuned weights are no better than equal shares on segments that they were not tuned on")
+        log.warning(
+            "tuned weights are no better than equal shares by cross-validation, so all systems have the same share"
+        )
     scores = report.scores
     systems = [one.length for name, one in scores.items() if name not in (RESULT, CHOICE)]
     longer = scores[RESULT].length / max(float(np.mean(systems)), 1e-9) - 1.0
