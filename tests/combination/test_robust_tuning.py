@@ -10,14 +10,26 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_outputs import NAMES, REFERENCES, SEGMENTS, closest, lattice_of, outputs
+from small_outputs import (
+    NAMES,
+    REFERENCES,
+    SEGMENTS,
+    Texts,
+    changed,
+    closest,
+    combined,
+    lattice_of,
+    noisy_outputs,
+    outputs,
+    tuned,
+)
 
 from toledo.combination.alignment import Matcher
 from toledo.combination.combiner import Combiner
 from toledo.combination.goals import Goal, consensus_choice, metrics_of
 from toledo.combination.selection import CHOICE, EQUAL, RESULT, Selection, choose, deal, tuned_at
 from toledo.combination.settings import CombinationSettings
-from toledo.combination.tuning import CombinationTuning, Expander, TuningRun
+from toledo.combination.tuning import CombinationTuning, Expander
 from toledo.consensus.decide import Viterbi
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.chrf import CHRF
@@ -25,32 +37,6 @@ from toledo.metrics.ter import TER
 from toledo.text.vocabulary import Vocabulary
 
 QUICK = CombinationSettings(steps=4, entropy=(1.0,))
-Texts = list[list[str]]
-
-
-def noisy_outputs(segments: int, systems: int, dropped: float = 0.2, seed: int = 1) -> tuple[list[Texts], list[Texts]]:
-    """References of random words, and systems of which each leaves out, changes and swaps some of them."""
-    random = np.random.default_rng(seed)
-    references, said = [], []
-    for _ in range(segments):
-        text = [f"w{word}" for word in random.zipf(1.4, 9).clip(max=60)]
-        references.append([text])
-        said.append([_changed(text, dropped, 0.1 + 0.2 * system / systems, random) for system in range(systems)])
-    return said, references
-
-
-def _changed(text: list[str], dropped: float, wrong: float, random: np.random.Generator) -> list[str]:
-    kept = [word for word in text if random.random() >= dropped] or text[:1]
-    return [word if random.random() >= wrong else f"x{random.integers(30)}" for word in kept]
-
-
-def tuned(said: list[Texts], references: list[Texts], settings: CombinationSettings, **run: object) -> Combiner:
-    names = [f"S{number}" for number in range(len(said[0]))]
-    return Combiner.tune(said, references, names, Vocabulary(), settings=settings, run=TuningRun(**run))  # type: ignore[arg-type]
-
-
-def words(combiner: Combiner, said: list[Texts], **how: object) -> Texts:
-    return [list(one.words) for one in combiner.run(said, **how)]  # type: ignore[arg-type]
 
 
 @given(outputs)
@@ -99,7 +85,7 @@ def short_outputs(segments: int, systems: int) -> tuple[list[Texts], list[Texts]
     references, said = [], []
     for _ in range(segments):
         text = [f"w{word}" for word in random.zipf(1.4, 9).clip(max=60)]
-        own = [_changed(text, 0.0, 0.1, random) for _ in range(systems)]
+        own = [changed(text, 0.0, 0.1, random) for _ in range(systems)]
         for one in own:
             if random.random() < 0.4:
                 one.append("the" if random.random() < 0.4 else f"y{random.integers(30)}")
@@ -177,7 +163,7 @@ def test_candidates_are_compared_and_the_best_is_kept(tmp_path: Path) -> None:
     found.save(tmp_path / "combination")
     loaded = Combiner.load(tmp_path / "combination")
     assert loaded.report == report
-    assert words(loaded, said) == words(found, said)
+    assert combined(loaded, said) == combined(found, said)
 
 
 @pytest.mark.parametrize(("choice", "equal", "weights", "chosen"), [
@@ -216,12 +202,12 @@ def test_it_falls_back_to_the_consensus_and_says_so(tmp_path: Path, caplog: pyte
     found.save(tmp_path / "combination")
     loaded = Combiner.load(tmp_path / "combination")
     choice = [closest(own) for own in said]
-    assert words(loaded, said) == words(found, said) == choice
+    assert combined(loaded, said) == combined(found, said) == choice
     assert [*found.second.weights.shares.values()] == pytest.approx([0.2] * 5)
     other = replace(found, report=replace(found.report, chosen=EQUAL))
     said, _ = noisy_outputs(20, 5, seed=2)
-    assert words(found, said) == [closest(own) for own in said] != words(other, said)
-    assert words(found, said, rule=Viterbi()) == words(other, said, rule=Viterbi())
+    assert combined(found, said) == [closest(own) for own in said] != combined(other, said)
+    assert combined(found, said, rule=Viterbi()) == combined(other, said, rule=Viterbi())
 
 
 def test_small_sets_are_not_cross_validated(caplog: pytest.LogCaptureFixture) -> None:

@@ -149,7 +149,7 @@ class Combination(TableResult):
         skeletons: int | None = None,
         entropy: Sequence[float] = (1.0, 3.0),
         l2: float = 1e-4,
-        sparse_l2: float = 1e-3,
+        sparse_l2: float = 1e-2,
         min_segments: int = 3,
         skeleton_weights: bool = False,
         length: LengthTarget | None = None,

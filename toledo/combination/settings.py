@@ -64,7 +64,7 @@ class CombinationOptions(Settings):
     l2: Annotated[float, Meta(ge=0.0, description="Penalty on uneven shares and on weights far from the start.")] = 1e-4
     sparse_l2: Annotated[
         float, Meta(ge=0.0, description="The same for weights of single systems, words and phrases.")
-    ] = 1e-3
+    ] = 1e-2
     min_segments: Annotated[
         int, Meta(ge=1, description="Tuning segments in which a word or phrase must occur to have a weight.")
     ] = 3

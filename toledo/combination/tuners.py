@@ -56,7 +56,7 @@ class Ascent:
     steps: int = 25
     rounds: int = 1
     gentle: float = 30.0
-    sparse_l2: float = 1e-3
+    sparse_l2: float = 1e-2
 
     def __post_init__(self) -> None:
         positive = min(self.entropy, self.steps, self.rounds, self.gentle) > 0
