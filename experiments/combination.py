@@ -8,6 +8,10 @@ are tokenized and lower-cased, with one reference. Weights are found on the half
 finished condition, choice and single system is a line of experiments/results/combination.jsonl, and what is there is
 not done again. Nothing is random. Differences are to the system that is best *on the test*, which is known only with
 hindsight, and to the choice among the outputs by MBR that is better on the half `tune`.
+
+Designs are for what `toledo combine tune` does by default, without a general language model: German is tuned on either
+half and either reference, and scored with either and with both, so that it shows what is learned from one reference
+alone.
 """
 
 from __future__ import annotations
@@ -18,13 +22,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
+from differences import signed
 from runs import Lines, Text, read_lines
 from stored import CORPUS_BLEU, Stored, add_options, differences, markdown
 
 from toledo.combination.combiner import Combiner
 from toledo.combination.language_models import BiasedModels, add_bias, estimate_model, likely_bias, mix_components
 from toledo.combination.lines import as_sentences
+from toledo.combination.selection import CHOICE
 from toledo.combination.settings import CombinationSettings
 from toledo.combination.tuning import TuningRun
 from toledo.compiled.kernels import working_seconds
@@ -34,6 +42,7 @@ from toledo.consensus.mbr import MBR
 from toledo.consensus.rule import Rule
 from toledo.forest.constructors import from_samples
 from toledo.language_model.model import LanguageModel
+from toledo.metrics.chrf import CHRF
 from toledo.metrics.ter import TER
 from toledo.text.corpus import Sentences, read_sentences
 from toledo.text.vocabulary import Vocabulary
@@ -57,20 +66,53 @@ class Condition:
     rule: Rule = Viterbi()  # noqa: RUF009 (frozen)
 
 
-ENTROPY = (3.0,)
+PAPER = CombinationSettings(entropy=(3.0,), length="reference", rule="viterbi", folds=0)
 CONDITIONS = {
-    "latBLEU": Condition(CombinationSettings(entropy=ENTROPY, objective="lattice-bleu"), biased=False),
-    "nbExpBLEU": Condition(CombinationSettings(entropy=ENTROPY, objective="list-expected-bleu"), biased=False),
-    "latExpBLEU": Condition(CombinationSettings(entropy=ENTROPY), biased=False),
-    "latExpBLEU − novel bigram": Condition(CombinationSettings(entropy=ENTROPY, features=()), biased=False),
-    "latExpBLEU + biased LM": Condition(CombinationSettings(entropy=ENTROPY)),
-    "latExpBLEU + biased LM by BLEU": Condition(CombinationSettings(entropy=ENTROPY, bias_by="bleu")),
-    "latExpBLEU + biased LM − novel bigram": Condition(CombinationSettings(entropy=ENTROPY, features=())),
-    "latExpBLEU + biased LM + support": Condition(CombinationSettings(entropy=ENTROPY, features=MORE)),
-    "latExpBLEU + biased LM + support, consensus": Condition(
-        CombinationSettings(entropy=ENTROPY, features=MORE), rule=Consensus(size=100)
-    ),
+    "latBLEU": Condition(replace(PAPER, objective="lattice-bleu"), biased=False),
+    "nbExpBLEU": Condition(replace(PAPER, objective="list-expected-bleu"), biased=False),
+    "latExpBLEU": Condition(PAPER, biased=False),
+    "latExpBLEU − novel bigram": Condition(replace(PAPER, features=()), biased=False),
+    "latExpBLEU + biased LM": Condition(PAPER),
+    "latExpBLEU + biased LM by BLEU": Condition(replace(PAPER, bias_by="bleu")),
+    "latExpBLEU + biased LM − novel bigram": Condition(replace(PAPER, features=())),
+    "latExpBLEU + biased LM + support": Condition(replace(PAPER, features=MORE)),
+    "latExpBLEU + biased LM + support, consensus": Condition(replace(PAPER, features=MORE), rule=Consensus(size=100)),
 }
+
+
+class Design(NamedTuple):
+    """What is tuned on: a pair, its references, and a half; the other half is the test."""
+
+    pair: str
+    references: str
+    half: str = "tune"
+
+    @property
+    def name(self) -> str:
+        """For keys and tables."""
+        return f"{self.pair}, {' and '.join(self.references)}, {self.half}"
+
+    @property
+    def test(self) -> str:
+        """The other half."""
+        return HALVES[1 - HALVES.index(self.half)]
+
+    @property
+    def scored_with(self) -> tuple[str, ...]:
+        """Sets of references."""
+        return ("A", "B", "AB") if self.pair == "de-en" else (self.references,)
+
+
+DESIGNS = (
+    *(Design("de-en", references, half) for half in HALVES for references in "AB"),
+    *(Design(pair, REFERENCES[pair]) for pair in ("ru-en", "ja-en", "cs-en")),
+)
+DEFAULT, BEST = "default", "best system"
+TUNED = {  # settings of what is tuned in a design; the others are scored as they are
+    DEFAULT: CombinationSettings(bias=1.0),
+    "length of the reference, best path": replace(PAPER, bias=1.0),
+}
+METRICS = {"BLEU": CORPUS_BLEU, "chrF": CHRF(), "TER": TER()}
 
 
 def main() -> None:
@@ -79,16 +121,23 @@ def main() -> None:
     parser.add_argument("directory", type=Path)
     parser.add_argument("--pairs", default=",".join(REFERENCES))
     parser.add_argument("--conditions", default=";".join(CONDITIONS), help="names with ; between them")
+    parser.add_argument("--designs", default=";".join(one.name for one in DESIGNS), help="names with ; between them")
+    parser.add_argument("--ways", default=";".join((BEST, CHOICE, *TUNED)), help="rows of designs")
     parser.add_argument("--threads", type=int, default=1)
     add_options(parser)
     options = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     stored = Stored.of(__file__, options)
-    for pair in options.pairs.split(","):
+    for pair in filter(None, options.pairs.split(",")):
         bench = Bench(pair, options.directory, stored, options.threads)
         for name in (*(f"system {one}" for one in bench.systems), *CHOICES, *options.conditions.split(";")):
             if not stored.done(pair=pair, condition=name):
                 bench.run(name)
+    for design in (one for one in DESIGNS if one.name in options.designs.split(";")):
+        bench = Bench(design.pair, options.directory, stored, options.threads)
+        for way in options.ways.split(";"):
+            if not stored.done(design=design.name, way=way):
+                bench.run_design(design, way)
     if not options.stale:
         print("\n".join(f"{name}\n\n{table}" for name, table in tables(stored).items()))
 
@@ -205,6 +254,54 @@ class Bench:
         forests = [from_samples([text for text in own if text], vocabulary) for own in self.segments(half)]
         return [vocabulary.words(one.words.tolist()) for one in decide(rule, forests, {}, threads=self.threads)]
 
+    def run_design(self, design: Design, way: str) -> None:
+        """One row of a design: the system that is best on the half tuned on, the MBR choice, or a combination."""
+        began, scores = working_seconds(), {}
+        if way in TUNED:
+            combiner = self._tuned_by_command(design, TUNED[way])
+            scores |= {"chosen": combiner.report.chosen, "values": dict(combiner.report.values)}
+        tuned = working_seconds()
+        if way in TUNED:
+            model = self._of_outputs(design.test)
+            found = combiner.run(self.segments(design.test), model=model, threads=self.threads)
+            texts = [list(one.words) for one in found]
+        elif way == CHOICE:
+            texts = self.choice(CHOICES["MBR choice, BLEU"], design.test)
+        else:
+            texts = self.outputs[design.test][self._best(design)]
+        seconds = {"tuning": tuned - began, "combining": working_seconds() - tuned}
+        statistics, files = {}, [*(self.folder / half / "docids" for half in HALVES)]
+        for references in design.scored_with:
+            known = self.references(design.test, references)
+            for name, metric in METRICS.items():
+                rows = metric.corpus_statistics(texts, known, threads=1)
+                scores[references if name == "BLEU" else f"{references} {name}"] = metric.score(rows.sum(axis=0))
+                if name == "BLEU":
+                    statistics[references] = rows
+                    scores[f"{references} length"] = float(rows[:, 0].sum() / rows[:, 1].sum())
+            files += [self.folder / half / f"ref.{one}.en" for half in HALVES for one in references]
+        files += [file for half in HALVES for file in (self.folder / half).glob("sys.*.en")]
+        key = {"design": design.name, "way": way}
+        self.stored.add(key, data=dict.fromkeys(files), seconds=seconds, scores=scores, statistics=statistics)
+
+    def _tuned_by_command(self, design: Design, settings: CombinationSettings) -> Combiner:
+        documents = (self.folder / design.half / "docids").read_text(encoding="utf-8").splitlines()
+        known = self.references(design.half, design.references)
+        model, run = self._of_outputs(design.half), TuningRun(threads=self.threads, documents=documents)
+        return Combiner.tune(
+            self.segments(design.half), known, self.systems, self.vocabulary, model, settings, run=run
+        )  # fmt: skip
+
+    def _best(self, design: Design) -> int:
+        known = self.references(design.half, design.references)
+        rows = [CORPUS_BLEU.corpus_statistics(one, known, threads=1) for one in self.outputs[design.half]]
+        return int(np.argmax([CORPUS_BLEU.score(one.sum(axis=0)) for one in rows]))
+
+    def references(self, half: str, names: str) -> list[tuple[list[str], ...]]:
+        """The references of each segment of a half."""
+        files = [self.folder / half / f"ref.{name}.en" for name in names]
+        return list(zip(*map(read_lines, files), strict=True))
+
     def novel_bigrams(self, texts: Lines, half: str) -> int:
         """Bigrams of texts that no output for the segment has."""
         count = 0
@@ -215,6 +312,32 @@ class Bench:
 
 
 def tables(stored: Stored) -> dict[str, str]:
+    """Those of pairs, and one of designs."""
+    return {**pair_tables(stored), "designs": design_table(stored)}
+
+
+def design_table(stored: Stored) -> str:
+    """What each design has more than the MBR choice on the half that is not tuned on."""
+    rows = []
+    for design in DESIGNS:
+        runs = {run["key"]["way"]: [run] for run in stored.find(design=design.name)}
+        for references in design.scored_with if CHOICE in runs else ():
+            cells = differences(runs, CHOICE, [references])
+            (base,) = runs[CHOICE]
+            for way in (one for one in (BEST, CHOICE, *TUNED) if one in runs):
+                scores = runs[way][0]["scores"]
+                names = [references, f"{references} chrF", f"{references} TER"]
+                shown = [f"{scores[name]:.2f}" for name in names]
+                more = ["–" if way == CHOICE else signed(scores[name] - base["scores"][name]) for name in names[1:]]
+                label = f"{way}: {scores['chosen']}" if way == DEFAULT else way
+                time = " + ".join(f"{one:.0f}" for one in runs[way][0]["seconds"].values()) if way in TUNED else ""
+                length = f"{scores[f'{references} length']:.3f}"
+                rows.append([design.name, " and ".join(references), label, *shown, length, cells[way], *more, time])
+    titles = ["tuned on", "scored with", "", "BLEU", "chrF", "TER", "length"]
+    return markdown([*titles, "BLEU minus MBR choice", "p", "chrF", "TER", "CPU s"], rows)
+
+
+def pair_tables(stored: Stored) -> dict[str, str]:
     """One for each pair: BLEU and TER of both halves, novel bigrams, and two comparisons on the test."""
     found = dict.fromkeys(REFERENCES, "")
     for pair in REFERENCES:

@@ -28,7 +28,10 @@ COMPARISON = {
     },
 }  # fmt: skip
 COMBINED = """
-bleu = { A = 20.0, B = 21.0, combination = 22.0 }
+[report.scores]
+A = { bleu = 20.0 }
+B = { bleu = 21.0 }
+combination = { bleu = 22.0 }
 
 [[stages]]
 shares = { A = 0.5, B = 0.5 }

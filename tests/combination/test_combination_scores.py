@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from oracle import derivations, probabilities
 from small_outputs import NAMES, REFERENCES, SEGMENTS, lattice_of, outputs
 
-from toledo.combination.features import Feature, expand, novel, of_words, pruned, support, supporters, word_pairs
+from toledo.combination.features import Feature, each_ngram, expand, novel, of_words, pruned, support, supporters
+from toledo.combination.goals import Goal, metrics_of
 from toledo.combination.lattice import FEATURES, NO_ARC, NetworkLattice
 from toledo.combination.tuners import Ascent, ListAscent, Paths, add_paths, scale_for_entropy
 from toledo.combination.votes import CombinationProblem, CombinationWeights, VotedForest, softmax, uniform, with_votes
@@ -27,7 +28,7 @@ from toledo.text.corpus import Sentences
 from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
-SPARSE: list[Feature] = [supporters(2, NAMES), word_pairs()]
+SPARSE: list[Feature] = [supporters(2), each_ngram(2)]
 DENSE: list[Feature] = [novel(2), support(1), support(2), of_words("long", 1, lambda words: float(len(words[0]) > 3))]
 
 
@@ -108,7 +109,7 @@ def test_sparse_features_name_systems_and_pairs() -> None:
     expected = {f"words:{a}~{b}": float(pairs.count((a, b))) for a, b in pairs}
     for name, own in zip(NAMES, SEGMENTS[0], strict=True):
         shared = sum(pair in set(pairwise(own)) for pair in pairs)
-        expected |= {f"support.2.{name}": float(shared)} if shared else {}
+        expected |= {f"system.2.{name}": float(shared)} if shared else {}
     assert {name: value for name, value in totals.items() if not name.startswith("skeleton")} == expected
     assert sum(value for name, value in totals.items() if name.startswith("skeleton")) == 1.0
 
@@ -146,15 +147,21 @@ def test_gradients_are_finite_differences(scale: float) -> None:
             assert gradient[place] == pytest.approx((values[0] - values[1]) / 2e-5, abs=1e-6)
 
 
-def test_lists_have_the_best_paths_and_gradients_are_finite_differences() -> None:
+@pytest.mark.parametrize("goal", [("bleu",), ("bleu", "0.5*ter", "2*chrf")])
+@pytest.mark.parametrize("lengths", [None, np.array([4.0, 6.0, 2.0])])
+def test_lists_have_the_best_paths_and_gradients_are_finite_differences(
+    goal: tuple[str, ...], lengths: np.ndarray | None
+) -> None:
     problem, _, _ = small_problem()
-    tuner, parts = ListAscent(REFERENCES, size=5), split(problem.voted.forest)
+    tuner = ListAscent(Goal(REFERENCES, metrics_of(goal), lengths), size=5)
+    parts = split(problem.voted.forest)
     found: list[Paths] = [{} for _ in parts]
     add_paths(parts, problem.voted.scores(problem.start), found, tuner.size, threads=1)
     assert [len(paths) for paths in found] == [5, 5, 1]
     lists = tuner.list_problem(problem, parts, found)
     forest, objective = lists.voted.forest, tuner.objective(lists.voted.forest, found, 2)
-    texts = [text_ending_with(forest, edge) for edge in objective.last_edges.tolist()]
+    assert [factor for factor, _ in objective.parts] == [1.0, -0.5, 2.0][: len(goal)]
+    texts = [text_ending_with(forest, edge) for edge in objective.parts[0][1].last_edges.tolist()]
     assert texts == [np.frombuffer(key, np.int32).tolist() for paths in found for key in paths]
     for begin, part in ((begin, part) for part, begin, _ in split(lists.voted.forest)):
         own = lists.voted.scores(lists.start)[begin : begin + part.edges]

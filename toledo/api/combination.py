@@ -28,7 +28,7 @@ from toledo.api.inputs import (
     text_file,
 )
 from toledo.api.runs import RUN, begin_run
-from toledo.combination.combiner import DESCRIPTION, RESULT, Combiner
+from toledo.combination.combiner import DESCRIPTION, Combiner
 from toledo.combination.explained_text import explained_text
 from toledo.combination.explanation import (
     ExplainedSegment,
@@ -39,12 +39,14 @@ from toledo.combination.explanation import (
     system_parts,
 )
 from toledo.combination.features import Feature
+from toledo.combination.goals import TextScores
 from toledo.combination.lines import ModelSources, best_first, in_order, read_hypotheses, tune_lines
 from toledo.combination.network import NULL
 from toledo.combination.pictures import explanation_page
-from toledo.combination.settings import BiasCriterion, CombinationObjective, CombinationSettings
+from toledo.combination.selection import CHOICE, RESULT, TuningReport
+from toledo.combination.settings import BiasCriterion, CombinationObjective, CombinationSettings, LengthTarget
 from toledo.combination.streaming import WINDOW, CombinedLine, Decoding, combine_texts
-from toledo.combination.tuning import TuningRun
+from toledo.combination.tuning import BEST_TEXTS, TuningRun, rule_of
 from toledo.consensus.choosing import as_hypotheses
 from toledo.consensus.registry import make_search_rule
 from toledo.consensus.rule import Rule, check_scale
@@ -61,7 +63,6 @@ from toledo.text.corpus import describe_value
 from toledo.view.page import Page
 from toledo.weights import Weights
 
-BEST_TEXTS = 100  # that a rule looks at
 EXPLAINED = 100  # segments that the parts of systems are from
 
 SystemOutputs: TypeAlias = "Mapping[str, Texts | Lists] | Sequence[Texts | Lists]"
@@ -79,10 +80,18 @@ class CombinationArguments(TypedDict, total=False):
     bias: float | None
     bias_by: BiasCriterion
     objective: CombinationObjective
+    metrics: Sequence[str]
     features: Sequence[str | Feature]
     skeletons: int | None
     entropy: Sequence[float]
     l2: float
+    sparse_l2: float
+    min_segments: int
+    skeleton_weights: bool
+    length: LengthTarget | None
+    folds: int
+    select_by: Sequence[str]
+    document_ids: Texts | None
     synonyms: str | Path | None
     output: str | Path | None
     resume: bool
@@ -162,10 +171,20 @@ class Combination(TableResult):
         bias: float | None = None,
         bias_by: BiasCriterion = "perplexity",
         objective: CombinationObjective = "lattice-expected-bleu",
+        metrics: Sequence[str] = ("bleu",),
         features: Sequence[str | Feature] = ("novel.bigram",),
         skeletons: int | None = None,
         entropy: Sequence[float] = (1.0, 3.0),
         l2: float = 1e-4,
+        sparse_l2: float = 1e-2,
+        min_segments: int = 3,
+        skeleton_weights: bool = False,
+        length: LengthTarget | None = None,
+        rule: str = "mbr",
+        scale: float = 0.3,
+        folds: int = 2,
+        select_by: Sequence[str] = ("bleu", "ter"),
+        document_ids: Texts | None = None,
         synonyms: str | Path | None = None,
         output: str | Path | None = None,
         resume: bool = False,
@@ -180,19 +199,46 @@ class Combination(TableResult):
         weights, and BLEU chooses. `synonyms` is the directory of WordNet's files, or a file with a set of synonyms on
         each line; they match in part when outputs are aligned. With `output` the combination is saved there, and so is
         each finished stage.
+
+        Tuning goes by expected BLEU, or by the `metrics` of other objectives ("bleu", "0.5*ter"). With one reference,
+        texts are penalized if they are shorter than the MBR choice of the outputs, not than the reference (`length`).
+        `rule`, at `scale` times the tuned scale, decides in `run`. Cross-validation on `folds` parts of whole documents
+        (`document_ids` has one for each segment; else blocks of segments) chooses among tuned weights of each
+        `entropy`, equal shares, and the MBR choice of the outputs, by BLEU − TER or another sum of metrics
+        (`select_by`). Features such as "words.1" and "system.2" have many weights (`sparse_l2`, `min_segments`).
         """
         _require_named(objective)
         names = tuple(name for name in features if isinstance(name, str))
         functions = [one for one in features if not isinstance(one, str)]
         settings = CombinationSettings(
-            language, tokenized, lm_order, bias, bias_by, objective, names, skeletons, tuple(entropy), l2,
-            None if synonyms is None else str(synonyms),
-        )  # fmt: skip
+            language=language,
+            tokenized=tokenized,
+            lm_order=lm_order,
+            bias=bias,
+            bias_by=bias_by,
+            objective=objective,
+            metrics=_tuple(metrics),
+            features=names,
+            skeletons=skeletons,
+            entropy=tuple(entropy),
+            l2=l2,
+            sparse_l2=sparse_l2,
+            min_segments=min_segments,
+            skeleton_weights=skeleton_weights,
+            length=length,
+            rule=rule,
+            scale=scale,
+            folds=folds,
+            select_by=_tuple(select_by),
+            synonyms=None if synonyms is None else str(synonyms),
+        )
+        rule_of(settings)
         named = _named(systems)
-        if RESULT in named:
-            raise InputError(f"no system can be called {RESULT}", argument="systems", remedy="give it another name")
+        if taken := {RESULT, CHOICE} & named.keys():
+            raise InputError(f"no system can be called {min(taken)}", argument="systems", remedy="give it another name")
         models = ModelSources(language_models, _texts(lm_text, "lm_text"))
-        run = TuningRun(begin_run(output, resume, marker=DESCRIPTION), resume, threads, progress)
+        documents = None if document_ids is None else read_texts(document_ids, "document_ids")
+        run = TuningRun(begin_run(output, resume, marker=DESCRIPTION), resume, threads, progress, documents)
         run.require_new()
         files = [one for one in (*language_models, synonyms) if isinstance(one, str | Path)]
         require_readable(*(one for one in files if not Path(one).is_dir()))
@@ -200,6 +246,8 @@ class Combination(TableResult):
         groups = read_groups(references, segments, "systems")
         if sources is not None:
             require_as_many("systems", segments, "sources", read_texts(sources, "sources"))
+        if documents is not None:
+            require_as_many("systems", segments, "document_ids", documents)
         combiner = tune_lines(segments, groups, [*named], settings, models, run, functions)
         if output is not None:
             combiner.save(output, keep=RUN)
@@ -210,9 +258,9 @@ class Combination(TableResult):
         self,
         systems: SystemOutputs,
         *,
-        rule: Named[Rule] = "viterbi",
+        rule: Named[Rule] | None = None,
         metric: Named[Metric] | None = None,
-        scale: float = 1.0,
+        scale: float | None = None,
         size: int = BEST_TEXTS,
         sources: Texts | None = None,
         window: int = WINDOW,
@@ -227,10 +275,11 @@ class Combination(TableResult):
     def run(self, systems: SystemOutputs, **how: Any) -> list[str]:
         """Combine the outputs of the systems into one.
 
-        Systems are known by name, in any order; a missing one has no vote. `scale` is a factor of the one that tuning
-        found; a rule by name looks at the `size` best texts. A metric that is a function compares texts as they would
-        be written, those of some segments in each call; `sources` are for it. Language model and case are learned from
-        the outputs of `window` segments in a row.
+        Systems are known by name, in any order; a missing one has no vote. Without a rule, that of tuning decides, or
+        the MBR choice of the outputs if that was chosen. `scale` is a factor of the one that tuning found, by default
+        that of tuning, and 1 for a `rule` that is given; a rule by name looks at the `size` best texts. A metric that
+        is a function compares texts as they would be written, those of some segments in each call; `sources` are for
+        it. Language model and case are learned from the outputs of `window` segments in a row.
         """
         return list(self.iter_run(systems, **how))
 
@@ -312,8 +361,13 @@ class Combination(TableResult):
 
     @property
     def bleu(self) -> Mapping[str, float]:
-        """Return the BLEU of each system and of their combination on the tuning set."""
+        """Return the BLEU of each system, of their MBR choice and of their combination on the tuning set."""
         return self.combiner.bleu
+
+    @property
+    def report(self) -> TuningReport:
+        """Return scores on the tuning set, those of all candidates by cross-validation, and which was chosen."""
+        return self.combiner.report
 
     @property
     def signature(self) -> str:  # type: ignore[override]
@@ -323,31 +377,45 @@ class Combination(TableResult):
         entropy = ",".join(f"{one:g}" for one in settings.entropy)
         return (
             f"systems:{len(self.systems)}|objective:{settings.objective}|entropy:{entropy}|bias:{settings.bias:g}"
-            f"|{text}|version:{toledo.__version__}"
+            f"|length:{settings.length}|chosen:{self.report.chosen}|{text}|version:{toledo.__version__}"
         )
 
     def __str__(self) -> str:
-        rows = [["system", "BLEU", "share"]]
-        for name, score in self.bleu.items():
-            rows.append([name, f"{score:.2f}", f"{self.shares[name]:.3f}" if name in self.shares else ""])
-        return "\n".join(table(rows, left=[0]))
+        rows = [["system", "BLEU", "TER", "length", "share"]]
+        for name, one in self.report.scores.items():
+            share = f"{self.shares[name]:.3f}" if name in self.shares else ""
+            rows.append([name, *_cells(one), share])
+        lines = table(rows, left=[0])
+        if self.report.validated:
+            rows = [["cross-validated", "BLEU", "TER", "length", "value"]]
+            for name, one in self.report.validated.items():
+                value = f"{self.report.values[name]:.2f}" + (" *" if name == self.report.chosen else "  ")
+                rows.append([name, *_cells(one), value])
+            lines += ["", *(line.rstrip() for line in table(rows, left=[0]))]
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         return f"Combination({', '.join(self.systems)}; BLEU {self.bleu[RESULT]:.2f})"
 
     def rows_as_dicts(self) -> list[dict[str, Any]]:
-        """Return one row for each system and one for the combination."""
-        return [{"system": name, "bleu": score, "share": self.shares.get(name)} for name, score in self.bleu.items()]
+        """Return one row for each system, one for their MBR choice and one for the combination."""
+        scores = self.report.scores.items()
+        return [{"system": name, **one._asdict(), "share": self.shares.get(name)} for name, one in scores]
 
     def to_dict(self) -> dict[str, Any]:
         """Return scores, shares and weights, ready for JSON."""
         weights = {name: value for name, value in self.weights.items() if value or "." not in name}
-        found: dict[str, Any] = {"bleu": self.bleu, "shares": self.shares, "weights": weights}
+        scores = {
+            column: {name: getattr(one, column) for name, one in self.report.scores.items()}
+            for column in ("bleu", "ter", "length")
+        }
+        found: dict[str, Any] = {**scores, "shares": self.shares, "weights": weights}
+        found |= {f"validated {name}": one._asdict() for name, one in self.report.validated.items()}
         rounded = {
             key: {name: round(value, DECIMALS) for name, value in values.items()} for key, values in found.items()
         }
         numbers = {"scale": round(self.combiner.second.scale, DECIMALS), "bias": self.combiner.settings.bias}
-        return {**rounded, **numbers, "signature": self.signature}
+        return {**rounded, **numbers, "chosen": self.report.chosen, "signature": self.signature}
 
     def _lines(
         self,
@@ -356,7 +424,7 @@ class Combination(TableResult):
         only: Sequence[int] | None = None,
         sources: Texts | None = None,
         threads: int | None = None,
-        scale: float = 1.0,
+        scale: float | None = None,
         window: int = WINDOW,
         **rule: Any,
     ) -> Iterator[CombinedLine]:
@@ -383,9 +451,9 @@ def combine(
     systems: SystemOutputs,
     *,
     tune: tuple[SystemOutputs, ReferenceTexts],
-    rule: Named[Rule] = "viterbi",
+    rule: Named[Rule] | None = None,
     metric: Named[Metric] | None = None,
-    scale: float = 1.0,
+    scale: float | None = None,
     size: int = BEST_TEXTS,
     threads: int | None = None,
     **settings: Unpack[CombinationArguments],
@@ -412,15 +480,30 @@ def _require_named(objective: object) -> None:
 
 
 def _rule(
-    rule: Named[Rule] = "viterbi", metric: Named[Metric] | None = None, scale: float = 1.0, size: int = BEST_TEXTS
-) -> Rule:
-    check_scale(scale)
+    rule: Named[Rule] | None = None,
+    metric: Named[Metric] | None = None,
+    scale: float | None = None,
+    size: int = BEST_TEXTS,
+) -> Rule | None:
+    """Return the rule that is asked for; None for that of tuning."""
+    if scale is not None:
+        check_scale(scale)
     if size < 1:
         raise InputError(f"size is {size}, expected an int of at least 1", argument="size")
-    made = make_search_rule(rule, metric, size=size)
-    if scale != 1.0 and not made.has_scale:
+    if rule is None and metric is None:
+        return None
+    made = make_search_rule("mbr" if rule is None else rule, metric, size=size)
+    if scale not in (None, 1.0) and not made.has_scale:
         raise InputError(f"rule {made.name!r} has no scale", argument="scale", remedy="leave `scale` out")
     return made
+
+
+def _cells(scores: TextScores) -> list[str]:
+    return [f"{scores.bleu:.2f}", f"{scores.ter:.2f}", f"{scores.length:.3f}"]
+
+
+def _tuple(names: Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _named(systems: SystemOutputs) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from typing import Any
 from toledo.api.refine import Refinement
 from toledo.api.tune import Tuning
 from toledo.combination.combiner import DESCRIPTION as COMBINATION
-from toledo.combination.combiner import RESULT
 from toledo.combination.pictures import weight_cards
+from toledo.combination.selection import RESULT
 from toledo.consensus.decide import Viterbi
 from toledo.consensus.fast_consensus import Consensus
 from toledo.errors import InputError
@@ -235,14 +235,15 @@ def _directory(name: str, file: Path) -> str:
 
 def _combination(content: Mapping[str, Any], file: Path, name: str) -> ShownRun:
     try:
-        stage, bleu = content["stages"][-1], content.get("bleu", {})
+        stage, scores = content["stages"][-1], content.get("report", {}).get("scores", {})
+        bleu = {str(system): float(one["bleu"]) for system, one in scores.items()}
         shares = {str(system): float(share) for system, share in stage["shares"].items()}
     except (KeyError, IndexError, TypeError, AttributeError):
         raise InputError("is not a combination that this version can read", file=file, remedy="tune again") from None
     weights = Weights.from_table(stage, file)
 
     def cards() -> list[Markup]:
-        dots = [Dot(system, float(score), kind="" if system == RESULT else "base") for system, score in bleu.items()]
+        dots = [Dot(system, score, kind="" if system == RESULT else "base") for system, score in bleu.items()]
         result = [card("BLEU on the tuning set", figure(Dots(dots, "BLEU", digits=2)))] if dots else []
         return [*result, weight_cards(shares, weights)]
 

@@ -9,18 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from toledo.cli.messages import json_lines, print_result, progress_for, require_apart
-from toledo.cli.options import (
-    COMMON,
-    Common,
-    Output,
-    OutputDirectory,
-    References,
-    Resume,
-    Rule,
-    Threads,
-    command,
-    repeated,
-)
+from toledo.cli.options import COMMON, Common, Output, OutputDirectory, References, Resume, Threads, command, repeated
 from toledo.combination.settings import CombinationOptions
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, atomic_writer, require_output
@@ -40,6 +29,13 @@ Systems = Annotated[
     ),
 ]
 Directory = Annotated[Path, Parameter(help="Directory written by `toledo combine tune`.")]
+Rule = Annotated[
+    str | None, Parameter(help="Decision rule, as NAME or NAME:key=value,…. [default: that of tuning]")
+]
+Scale = Annotated[
+    float | None,
+    Parameter(help="Factor applied to the scale found by tuning. [default: that of tuning; with --rule: 1]"),
+]
 Metric = Annotated[str | None, Parameter(alias="-m", help="Metric of the rule, as NAME or NAME:key=value,….")]
 
 
@@ -52,6 +48,10 @@ def tune(
     output: OutputDirectory,
     lm_text: Annotated[tuple[Path, ...], repeated("Text to estimate a language model from.")] = (),
     language_model: Annotated[tuple[Path, ...], repeated("Language model: ARPA file, or a directory.")] = (),
+    document_ids: Annotated[
+        Path | None,
+        Parameter(help="File with the document id of each segment; documents stay whole in cross-validation."),
+    ] = None,
     settings: CombinationOptions,
     resume: Resume = False,
     threads: Threads = None,
@@ -63,12 +63,18 @@ def tune(
     n-best lists (Moses format or JSONL). Texts are raw, or words separated by spaces with --tokenized. Finished stages
     are saved in OUTPUT/run; --resume continues an interrupted run and gives the same result.
 
+    Cross-validation chooses among tuned weights, equal shares and the MBR choice of the outputs. Lengths in the result
+    are parts of the reference's; a combination that is longer than its outputs is reported.
+
     **Examples**
 
         toledo combine tune -r ref.en --systems A.en B.en C.en -o combo
         toledo combine tune -r ref.en --systems sys.*.en --lm-text news.en -o combo
         toledo combine tune -r ref.en --systems sys.*.en --synonyms /usr/share/wordnet -o combo
         toledo combine tune -r ref.en --systems one=A.en two=B.en --entropy 1 --entropy 2 --entropy 3 -o combo
+        toledo combine tune -r ref.en --systems sys.*.en --document-ids ids --length reference -o combo
+        toledo combine tune -r ref.en --systems sys.*.en --feature system.1 --feature words.1 -o combo
+        toledo combine tune -r ref.en --systems sys.*.en --objective lattice-bleu --metric bleu --metric ter -o combo
     """
     if not reference:
         raise InputError("there is no reference to tune for", remedy="give --reference FILE, once for each reference")
@@ -81,6 +87,7 @@ def tune(
         sources=source,
         lm_text=lm_text,
         language_models=language_model,
+        document_ids=document_ids,
         **vars(settings),
         output=output,
         resume=resume,
@@ -95,9 +102,9 @@ def run(
     directory: Directory,
     *,
     systems: Systems = (),
-    rule: Rule = "viterbi",
+    rule: Rule = None,
     metric: Metric = None,
-    scale: Annotated[float, Parameter(help="Factor applied to the scale found by tuning.")] = 1.0,
+    scale: Scale = None,
     source: Annotated[Path | None, Parameter(alias="-s", help="Source text, for metrics that need it.")] = None,
     window: Annotated[
         int,
@@ -139,9 +146,9 @@ def show(
     sample: Annotated[
         int, Parameter(help="Number of segments, from the first, for the parts of systems in the results; 0 for none.")
     ] = 100,
-    rule: Rule = "viterbi",
+    rule: Rule = None,
     metric: Metric = None,
-    scale: Annotated[float, Parameter(help="Factor applied to the scale found by tuning.")] = 1.0,
+    scale: Scale = None,
     reference: References = (),
     source: Annotated[Path | None, Parameter(alias="-s", help="Source text to show with the networks.")] = None,
     output: Annotated[

@@ -5,42 +5,44 @@
     for combined in Combiner.load("combination").run(outputs): print(" ".join(combined.words))
 
 `outputs` has for each segment the output of each system: a list of words, or an n-best list of such lists, or nothing.
-A combiner is a directory: `combination.toml` with settings, weights and the BLEU of the tuning set, its language model
+A combiner is a directory: `combination.toml` with settings, weights and scores of the tuning set, its language model
 and its synonyms. `toledo.combination.lines` combines text instead of words.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from toledo import storage
 from toledo.combination.alignment import Matcher
 from toledo.combination.features import Feature
+from toledo.combination.goals import consensus_choice
 from toledo.combination.language_models import BIASES, BiasedModels
 from toledo.combination.lattice import NetworkLattice, bigram_edges, join_networks
 from toledo.combination.network import NetworkPath, Output, best_path, build_networks, distinct_hypotheses
-from toledo.combination.settings import CombinationSettings
+from toledo.combination.selection import CHOICE, RESULT, Selection, TuningReport, tell
+from toledo.combination.settings import CombinationSettings, LengthTarget
 from toledo.combination.synonyms import Synonyms, read_synonyms
-from toledo.combination.tuning import CombinationTuning, Expander, TuningRun, configuration_of, covering
+from toledo.combination.tuning import CombinationTuning, Expander, TuningRun, covering, rule_of
 from toledo.combination.votes import References, TunedStage, with_votes
 from toledo.consensus.asking import ShownTexts
-from toledo.consensus.decide import Viterbi, decide
-from toledo.consensus.rule import Rule
+from toledo.consensus.decide import decide
+from toledo.consensus.rule import Decision, Rule
 from toledo.errors import InputError
-from toledo.forest.assemble import split
 from toledo.forest.forest import Forest
 from toledo.language_model.model import LanguageModel
 from toledo.text.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
 
-DESCRIPTION, FORMAT = "combination.toml", 2
-RESULT = "combination"  # beside the names of systems, in tables of scores
+DESCRIPTION, FORMAT = "combination.toml", 3
 SEGMENTS_AT_ONCE = 16  # that are read before the first is written
 MANY_EDGES = 20_000_000  # some ten gigabytes
 
@@ -62,7 +64,7 @@ class CombinedWords:
 class Combiner:
     """All that is needed to combine the outputs of some systems, in the order of `systems`.
 
-    `bleu` has the BLEU of each system and of their combination on the tuning set.
+    `report` has scores on the tuning set, and which candidate was chosen there.
     """
 
     systems: tuple[str, ...]
@@ -72,7 +74,7 @@ class Combiner:
     vocabulary: Vocabulary
     model: LanguageModel | None = None
     features: tuple[Feature, ...] = ()
-    bleu: Mapping[str, float] = field(default_factory=dict)
+    report: TuningReport = field(default_factory=TuningReport)
     synonyms: Synonyms | None = None
 
     @classmethod
@@ -87,53 +89,61 @@ class Combiner:
         features: Sequence[Feature] = (),
         run: TuningRun = TuningRun(),  # noqa: B008 (frozen)
     ) -> Combiner:
-        """Find weights on a tuning set, for each entropy, and keep those with the highest BLEU there.
+        """Find weights on a tuning set and keep those that are best on segments that they were not tuned on.
 
         `vocabulary` is that of the language model; words of the outputs join it. Of `BiasedModels` each mixture is
-        tuned with, and the best is kept; of equally good ones, that with the smallest bias.
+        tuned with, and the one with the best BLEU on the tuning set is kept; of equally good ones, that with the
+        smallest bias.
         """
         _check(systems, outputs, references)
+        settings = replace(settings, length=settings.length or _length(references))
         matcher = Matcher(settings.stemmer, read_synonyms(settings.synonyms) if settings.synonyms else None)
         lattices = _lattices(outputs, tuple(systems), settings, vocabulary, matcher)
         _warn_if_large(lattices)
+        choice = [one.words for one in consensus_choice(lattices, run.threads)]
+        lengths = np.array([text.size for text in choice], np.float64) if settings.length == "consensus" else None
 
-        def tune_with(own: CombinationSettings, mixed: LanguageModel | None) -> Combiner:
+        def tune_with(own: CombinationSettings, mixed: LanguageModel | None, how: TuningRun = run) -> Combiner:
             expander = Expander(own, mixed, tuple(features), run.threads, run.progress)
-            return cls._tune(CombinationTuning(lattices, references, systems, expander), matcher, run)
+            tuning = CombinationTuning(lattices, references, systems, expander, lengths)
+            return cls._selected(Selection(tuning, choice, matcher, how))
 
         if not isinstance(model, BiasedModels):
-            return tune_with(settings, model)
-        found = (tune_with(replace(settings, bias=bias), model.mixture(bias)) for bias in BIASES)
-        return max(found, key=lambda one: one.bleu[RESULT])
+            found = tune_with(settings, model)
+        else:
+            every = (tune_with(replace(settings, bias=bias, folds=0), model.mixture(bias)) for bias in BIASES)
+            best = max(every, key=lambda one: one.bleu[RESULT])
+            found = tune_with(replace(settings, bias=best.settings.bias), best.model, replace(run, resume=True))
+        tell(found.report)
+        return found
 
     @classmethod
-    def _tune(cls, tuning: CombinationTuning, matcher: Matcher, run: TuningRun) -> Combiner:
-        """Return the best combiner of one language model: that of the best entropy."""
-        expander, settings = tuning.expander, tuning.expander.settings
-        given = configuration_of(tuning, matcher) if run.directory else {}
-        tuned = [
-            tuning.tune(entropy, run.checkpoint(entropy, settings.bias, {**given, "entropy": str(entropy)}))
-            for entropy in dict.fromkeys(settings.entropy)
-        ]
-        best = max(tuned, key=lambda one: one.bleu)
-        log.info("entropy %g is best on the tuning set", best.entropy)
+    def _selected(cls, selection: Selection) -> Combiner:
+        """Return the best combiner of one language model."""
+        tuning = selection.tuning
+        stages, report = selection.select()
         return cls(
             tuple(tuning.systems),
-            replace(settings, entropy=(best.entropy,)),
-            best.first,
-            best.second,
+            replace(tuning.expander.settings, entropy=(stages.entropy,)),
+            stages.first,
+            stages.second,
             tuning.lattices[0].forest.vocabulary,
-            expander.model,
-            expander.features,
-            {**tuning.system_bleu(), RESULT: best.bleu},
-            matcher.synonyms,
+            tuning.expander.model,
+            tuning.expander.features,
+            report,
+            selection.matcher.synonyms,
         )
+
+    @property
+    def bleu(self) -> dict[str, float]:
+        """The BLEU of each system, of their MBR choice and of their combination on the tuning set."""
+        return {name: one.bleu for name, one in self.report.scores.items()}
 
     def run(
         self,
         outputs: Iterable[Sequence[Output]],
-        rule: Rule = Viterbi(),  # noqa: B008 (frozen)
-        scale: float = 1.0,
+        rule: Rule | None = None,
+        scale: float | None = None,
         *,
         model: LanguageModel | None = None,
         threads: int | None = None,
@@ -142,10 +152,13 @@ class Combiner:
     ) -> Iterator[CombinedWords]:
         """Combine segment by segment, as they come.
 
-        `scale` is a factor of the γ that gives the distribution its entropy. A `model` that was made with the same
-        vocabulary takes the place of the combiner's own, such as one that is biased to the outputs of this very set.
-        `shown` is for a rule whose metric is a function: sources of all segments, and what writes the texts of those
-        that are combined together, some at a time. `first` is the number of the first segment, for messages.
+        Without a rule, that of the settings decides, or the MBR choice of the outputs if tuning was no better. `scale`
+        is a factor of the γ that gives the distribution its entropy; without one it is 1 for a rule that is given.
+
+        A `model` that was made with the same vocabulary takes the place of the combiner's own, such as one that is
+        biased to the outputs of this very set. `shown` is for a rule whose metric is a function: sources of all
+        segments, and what writes the texts of those that are combined together, some at a time. `first` is the number
+        of the first segment, for messages.
         """
         expander = Expander(self.settings, model or self.model, self.features, threads)
         matcher = Matcher(self.settings.stemmer, self.synonyms)
@@ -155,18 +168,28 @@ class Combiner:
             lattices = _lattices(block, self.systems, self.settings, self.vocabulary, matcher, first + done)
             done += len(block)
             forests = self._forests(lattices, expander)
-            weights = covering(self.second.weights, forests[0]).features
             sources = None if shown.sources is None else shown.sources[done - len(block) : done]
             own = replace(shown, sources=sources)
-            decisions = decide(rule, forests, weights, scale * self.second.scale, threads, shown=own)
+            if rule is None and scale is None and self.report.chosen == CHOICE:
+                decisions = consensus_choice(lattices, threads)
+            else:
+                decisions = self._decide(rule, scale, forests, threads, own)
             for lattice, forest, decision in zip(lattices, forests, decisions, strict=True):
                 words = tuple(self.vocabulary.words(decision.words.tolist()))
                 yield CombinedWords(words, decision.value, lattice, forest)
 
     def _forests(self, lattices: Sequence[NetworkLattice], expander: Expander) -> list[Forest]:
         bigrams = with_votes(expander.to_bigrams(lattices).forest, lattices)
-        ngrams = with_votes(expander.to_order(bigrams, lattices, self.first).forest, lattices)
-        return [part for part, _, _ in split(ngrams.decided(self.second.weights.sigma))]
+        return expander.decided(bigrams, lattices, self.first, self.second)
+
+    def _decide(
+        self, rule: Rule | None, scale: float | None, forests: Sequence[Forest], threads: int | None, shown: ShownTexts
+    ) -> list[Decision]:
+        if scale is None:
+            scale = self.settings.scale if rule is None else 1.0
+        weights = covering(self.second.weights, forests[0]).features
+        chosen = rule_of(self.settings) if rule is None else rule
+        return decide(chosen, forests, weights, scale * self.second.scale, threads, shown=shown)
 
     def path(self, combined: CombinedWords) -> NetworkPath | None:
         """Return the way of a result through the network that has most votes for it."""
@@ -187,7 +210,7 @@ class Combiner:
             "systems": list(self.systems),
             "settings": settings,
             "stages": stages,
-            "bleu": self.bleu,
+            "report": self.report.to_table(),
         }
         storage.save(directory, DESCRIPTION, content, arrays, keep)
 
@@ -208,9 +231,9 @@ class Combiner:
         model = LanguageModel.from_arrays(ngrams, len(vocabulary)) if ngrams else None
         first, second = (TunedStage.from_table(stage, file) for stage in stages)
         settings = _settings(content.get("settings"), file)
-        bleu = {str(name): float(score) for name, score in content.get("bleu", {}).items()}
+        report = TuningReport.from_table(content.get("report", {}), file)
         synonyms = Synonyms.from_array(arrays["synonyms"], file) if "synonyms" in arrays else None
-        return cls(tuple(systems), settings, first, second, vocabulary, model, tuple(features), bleu, synonyms)
+        return cls(tuple(systems), settings, first, second, vocabulary, model, tuple(features), report, synonyms)
 
 
 def _settings(table: Any, file: Path) -> CombinationSettings:
@@ -218,6 +241,11 @@ def _settings(table: Any, file: Path) -> CombinationSettings:
         return CombinationSettings(**table)
     except (TypeError, InputError):
         raise InputError("the settings are not those of this version", file=file, remedy="tune again") from None
+
+
+def _length(references: References) -> LengthTarget:
+    """Return whose length to ask for: with one reference, the consensus is the better guess."""
+    return "consensus" if all(len(own) == 1 for own in references) else "reference"
 
 
 def _lattices(

@@ -6,7 +6,8 @@ completes, so any function of a word and the words before it is a feature of edg
     novel(2)                               `novel.bigram`: 1 for a bigram that no output has (Rosti et al. 2011)
     support(3)                             `support.3`: the share of systems whose output has the trigram
     of_words("long", 1, lambda words: float(len(words[0]) > 12))
-    word_pairs(2)                          a sparse feature for each pair of words
+    supporters(2)                          a sparse feature for each system whose output has the bigram
+    each_ngram(2)                          a sparse feature for each pair of words
 
 For n-grams and language models, nodes are split by their last words; NULL leaves these as they are. First all lattices
 are expanded to bigrams. Once weights are tuned there, edges that are hardly ever used are pruned, and what is left is
@@ -21,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.combination.lattice import NetworkLattice
+from toledo.combination.lattice import SKELETONS, NetworkLattice
 from toledo.combination.settings import NGRAM_NAMES, parse_feature
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.compiled.ragged import offsets_of
@@ -91,10 +92,13 @@ def support(order: int) -> NGramFeature:
     return NGramFeature(f"support.{order}", order, values)
 
 
-def named_feature(name: str) -> NGramFeature:
-    """Return the feature of a name such as `novel.bigram` or `support.1`."""
+def named_feature(name: str) -> Feature:
+    """Return the feature, or the sparse features, of a name such as `novel.bigram`, `support.1` or `words.2`."""
     kind, order = parse_feature(name)
-    return novel(order) if kind == "novel" else support(order)
+    kinds: dict[str, Callable[[int], Feature]] = {
+        "novel": novel, "support": support, "system": supporters, "words": each_ngram,
+    }  # fmt: skip
+    return kinds[kind](order)
 
 
 def of_words(name: str, order: int, value: Callable[[tuple[str, ...]], float]) -> NGramFeature:
@@ -109,18 +113,18 @@ def of_words(name: str, order: int, value: Callable[[tuple[str, ...]], float]) -
     return NGramFeature(name, order, values)
 
 
-def supporters(order: int, systems: Sequence[str]) -> SparseNGramFeatures:
-    """Return a weight for each system whose output has the n-gram: `support.2.NAME`."""
-    names = [f"support.{order}.{system}" for system in systems]
+def supporters(order: int) -> SparseNGramFeatures:
+    """Return a weight for each system whose output has the n-gram: `system.2.NAME`."""
 
     def of_ngram(ngrams: SegmentNGrams, ngram: int) -> Sequence[str]:
         best = ngrams.lattice.hypotheses.confidences[ngrams.had[ngram]] == 1.0
-        return [names[system] for system in np.flatnonzero(best.any(axis=0)).tolist()]
+        names = ngrams.lattice.systems
+        return [f"system.{order}.{names[system]}" for system in np.flatnonzero(best.any(axis=0)).tolist()]
 
     return SparseNGramFeatures(order, of_ngram)
 
 
-def word_pairs(order: int = 2) -> SparseNGramFeatures:
+def each_ngram(order: int) -> SparseNGramFeatures:
     """Return a weight for each n-gram of some order: `words:of~the`."""
     return SparseNGramFeatures(order, lambda ngrams, ngram: [f"words:{'~'.join(ngrams.words(ngram))}"])
 
@@ -257,7 +261,7 @@ def _split(forest: Forest, order: int, model: LanguageModel | None) -> NGramFore
 
 
 def pruned(forest: Forest, scores: Scores, threshold: float, names: Sequence[str]) -> list[Forest]:
-    """Return for each segment the edges with expected counts above a threshold, with the named dense features only.
+    """Return for each segment the edges with expected counts above a threshold, as `with_features` leaves them.
 
     The best path always stays.
     """
@@ -266,6 +270,23 @@ def pruned(forest: Forest, scores: Scores, threshold: float, names: Sequence[str
 
 
 def with_features(forest: Forest, names: Sequence[str]) -> Forest:
-    """Return the forest with the named dense features only."""
+    """Return the forest with the named dense features, and without the sparse ones of n-grams.
+
+    What is made of n-grams is made again when the forest is expanded again.
+    """
     columns = [forest.feature_names.index(name) for name in names]
-    return replace(forest, features=np.ascontiguousarray(forest.features[:, columns]), feature_names=tuple(names))
+    dense = np.ascontiguousarray(forest.features[:, columns])
+    sparse = None if forest.sparse is None else _of_skeletons(forest.sparse)
+    return replace(forest, features=dense, feature_names=tuple(names), sparse=sparse)
+
+
+def _of_skeletons(sparse: SparseFeatures) -> SparseFeatures:
+    numbers = [number for number, name in enumerate(sparse.names) if name.startswith(SKELETONS)]
+    places = np.full(len(sparse.names), -1, np.int32)
+    places[numbers] = np.arange(len(numbers))
+    kept = places[sparse.arrays.ids] >= 0
+    before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int32)
+    arrays = SparseArrays(
+        before[sparse.arrays.offsets], places[sparse.arrays.ids[kept]], np.ascontiguousarray(sparse.arrays.values[kept])
+    )
+    return SparseFeatures(tuple(sparse.names[number] for number in numbers), arrays)

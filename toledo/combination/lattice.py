@@ -29,6 +29,7 @@ from toledo.forest.linear import SparseArrays, SparseFeatures
 from toledo.text.vocabulary import Vocabulary
 
 FEATURES = ("word", "null", "skeleton")
+SKELETONS = "skeleton."  # before the name of a system
 NO_ARC, WAY_IN = -1, -1  # the arc of edges without votes; the column of the way into a network
 TAIL = -1  # in a yield: the text of the first tail
 
@@ -51,6 +52,7 @@ class NetworkLattice:
     network_of: NDArray[np.int32]
     column_of: NDArray[np.int32]
     hypotheses: DistinctOutputs
+    systems: tuple[str, ...] = ()
 
 
 def join_networks(
@@ -86,7 +88,7 @@ def join_networks(
     )
     votes = join_votes([Votes(part.vote_offsets.astype(np.int64), part.systems, part.confidences) for part in parts])
     network_of = np.repeat(np.arange(len(parts), dtype=np.int32), [part.words.size for part in parts])
-    return NetworkLattice(forest, votes, tuple(networks), network_of, columns, hypotheses)
+    return NetworkLattice(forest, votes, tuple(networks), network_of, columns, hypotheses, tuple(systems))
 
 
 def join_votes(votes: Sequence[Votes]) -> Votes:
@@ -169,7 +171,7 @@ def _skeletons(
         ids.append(np.flatnonzero(network.hypotheses.confidences[network.skeleton] == 1.0))
         counts[way] = ids[-1].size
     flat = np.concatenate([np.empty(0, np.int64), *ids]).astype(np.int32)
-    names = tuple(f"skeleton.{system}" for system in systems)
+    names = tuple(f"{SKELETONS}{system}" for system in systems)
     return SparseFeatures(
         names, SparseArrays(offsets_of(counts).astype(np.int32), flat, np.ones(flat.size, np.float32))
     )

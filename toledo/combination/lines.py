@@ -20,9 +20,10 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from toledo.combination.combiner import RESULT, Combiner
+from toledo.combination.combiner import Combiner
 from toledo.combination.features import Feature
 from toledo.combination.language_models import BiasedModels, add_bias, estimate_model, likely_bias, mix_components
+from toledo.combination.selection import CHOICE, RESULT
 from toledo.combination.settings import CombinationSettings
 from toledo.combination.spelling import Written
 from toledo.combination.tuning import TuningRun
@@ -192,10 +193,11 @@ def _general_model(
 
 def warn_if_useless(bleu: Mapping[str, float]) -> None:
     """Warn of a combination that is not better than one of its systems."""
-    best = max((name for name in bleu if name != RESULT), key=bleu.__getitem__)
+    systems = [name for name in bleu if name not in (RESULT, CHOICE)]
+    best = max(systems, key=bleu.__getitem__)
     if bleu[best] > TOO_GOOD:
         log.warning("%s has a BLEU of %.1f: is it a reference?", best, bleu[best])
-    elif bleu[RESULT] <= bleu[best] and len(bleu) > 2:
+    elif bleu[RESULT] <= bleu[best] and len(systems) > 1:
         log.warning(
             "the combination does not beat %s alone on the tuning set: try other systems, more segments to tune on,"
             " more text for the language model",

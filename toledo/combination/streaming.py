@@ -24,7 +24,6 @@ from toledo.combination.combiner import CombinedWords, Combiner
 from toledo.combination.lines import LineFormat, Outputs, SegmentTexts, best_lines, model_for, output_words
 from toledo.combination.written_text import LatticeTruecaser
 from toledo.consensus.asking import ShownTexts
-from toledo.consensus.decide import Viterbi
 from toledo.consensus.rule import Rule
 from toledo.formats.forest_files import side_by_side
 
@@ -43,10 +42,13 @@ class CombinedLine(NamedTuple):
 
 @dataclass(frozen=True)
 class Decoding:
-    """How segments are decided on: a rule, a factor of the tuned scale, threads, and what is learned from at once."""
+    """How segments are decided on: a rule, a factor of the tuned scale, threads, and what is learned from at once.
 
-    rule: Rule = Viterbi()  # noqa: RUF009 (frozen)
-    scale: float = 1.0
+    Without rule and scale, those of the combiner decide.
+    """
+
+    rule: Rule | None = None
+    scale: float | None = None
     threads: int | None = None
     window: int = WINDOW
 

@@ -3,14 +3,14 @@
 `Ascent` maximizes xBLEU on lattices. Paths have the posteriors p ∝ e^{γ s}; the scale γ is set so that the mean entropy
 of a segment meets a target, and held while weights are tuned.
 
-`Downhill` maximizes the BLEU of the best paths by the simplex method (latBLEU). It needs no gradient, but only works
-for few weights: shares and dense weights. After each descent a new simplex is set up around the best point. Its second
-stage is for the best paths of the first (`best_paths`), which stand side by side in place of a lattice: an n-best list
-that is scored again, here and when outputs are combined.
+`Downhill` maximizes BLEU, or any goal, of the best paths by the simplex method (latBLEU). It needs no gradient, but
+only works for few weights: shares and dense weights. After each descent a new simplex is set up around the best point.
+Its second stage is for the best paths of the first (`best_paths`), which stand side by side in place of a lattice: an
+n-best list that is scored again, here and when outputs are combined.
 
-`ListAscent` maximizes expected BLEU on n-best lists of paths (nbExpBLEU). The best paths of all rounds are kept as
-separate paths, edge by edge, so that they are scored as lattices are. The statistics of BLEU belong to whole paths
-there: they are clipped path by path before the expectation is taken.
+`ListAscent` maximizes expected BLEU, or any goal, on n-best lists of paths (nbExpBLEU). The best paths of all rounds
+are kept as separate paths, edge by edge, so that they are scored as lattices are. The statistics of metrics belong to
+whole paths there: those of BLEU are clipped path by path before the expectation is taken.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.combination.votes import CombinationProblem, CombinationWeights, References, TunedStage, Vector, VotedForest
+from toledo.combination.goals import NO_WORDS, Goal, WordIds
+from toledo.combination.votes import CombinationProblem, CombinationWeights, TunedStage, Vector, VotedForest
 from toledo.compiled.kernels import map_chunks
-from toledo.compiled.ragged import offsets_of, row_products, sum_of_products
+from toledo.compiled.ragged import row_products, sum_of_products
 from toledo.forest.assemble import edges_of, join, split, with_edges
 from toledo.forest.derivations import viterbi
 from toledo.forest.forest import Forest, Scores
 from toledo.forest.inside_outside import distribution
 from toledo.forest.kbest import k_best
-from toledo.metrics.bleu import BLEU
-from toledo.metrics.references import Counter
-from toledo.objectives.objective import Objective, Situation, without_ngrams
+from toledo.metrics.metric import Metric
+from toledo.objectives.objective import Objective, Situation, WeightedSum, without_ngrams
 from toledo.objectives.xbleu import XBLEU
 from toledo.tuning.maximize import Bounds, Maximum, maximize, nelder_mead
 
@@ -45,9 +45,10 @@ REACHABLE = 0.8  # of the entropy of equal chances: beyond it weights have hardl
 
 @dataclass(frozen=True)
 class Ascent:
-    """The target `entropy` in nats, a penalty, steps of L-BFGS, and rounds, each with a new γ.
+    """The target `entropy` in nats, penalties, steps of L-BFGS, and rounds, each with a new γ.
 
-    In each round xBLEU is first maximized with a `gentle` penalty for short texts.
+    In each round xBLEU is first maximized with a `gentle` penalty for short texts. `sparse_l2` is the penalty on
+    weights of sparse features; there may be thousands of them, each with little to learn from.
     """
 
     entropy: float = 3.0
@@ -55,10 +56,12 @@ class Ascent:
     steps: int = 25
     rounds: int = 1
     gentle: float = 30.0
+    sparse_l2: float = 1e-2
 
     def __post_init__(self) -> None:
-        if not (self.entropy > 0.0 and self.l2 >= 0.0 and self.steps > 0 and self.rounds > 0 and self.gentle > 0.0):
-            raise ValueError("ascent: entropy, steps, rounds and steepness are positive, the penalty is not negative")
+        positive = min(self.entropy, self.steps, self.rounds, self.gentle) > 0
+        if not (positive and min(self.l2, self.sparse_l2) >= 0.0):
+            raise ValueError("ascent: entropy, steps, rounds and steepness are positive, penalties are not negative")
 
     def tune(self, problem: CombinationProblem, order: int) -> TunedStage:
         """Return the weights with the highest xBLEU found."""
@@ -67,12 +70,12 @@ class Ascent:
     def follow(self, problem: CombinationProblem, objectives: Sequence[Objective], point: Vector) -> TunedStage:
         """Go from a point to the maximum of the last objective, by way of the others; each round sets γ first."""
         found = Maximum(point, -np.inf, 0)
-        limits = unbounded(point.size)
+        limits, penalties = unbounded(point.size), problem.penalties(self.l2, self.sparse_l2)
         scale = 1.0
         for _ in range(self.rounds):
             scale = self.scale(problem, found.point)
             for objective in objectives:
-                function = partial(problem.value_and_gradient, objective, scale, self.l2)
+                function = partial(problem.value_and_gradient, objective, scale, penalties)
                 found = found.then(maximize(function, found.point, limits, "lbfgs", self.steps))
         weights = problem.weights(found.point)
         return TunedStage(weights, self.scale(problem, found.point), found.value, found.evaluations)
@@ -147,26 +150,27 @@ TOLERANCE = 1e-3
 class Downhill:
     """Nelder and Mead's method, `descents` times; γ is only needed to prune afterwards."""
 
-    references: References
+    goal: Goal
     descents: int = 2
     entropy: float = 3.0
 
     def tune(self, problem: CombinationProblem, order: int) -> TunedStage:
-        """Return the weights with the highest BLEU of the best paths, never below that at the start."""
+        """Return the weights with the highest goal of the best paths, never below that at the start."""
         forest = problem.voted.forest
-        known = BLEU(smooth_method="none").prepare(self.references, forest.vocabulary)
+        known = self.goal.prepare(forest.vocabulary)
         sparse = set(forest.sparse.names if forest.sparse else ())
         names = (*problem.start.shares, *problem.names)
         free = np.array([place for place, name in enumerate(names) if name not in sparse])
         point = problem.first.copy()
 
-        def bleu(point: Vector) -> float:
-            return best_path_bleu(problem.voted, problem.voted.scores(problem.weights(point), problem.threads), known)
+        def value(point: Vector) -> float:
+            scores = problem.voted.scores(problem.weights(point), problem.threads)
+            return known.value(best_path_texts(problem.voted, scores))
 
         def gain(values: Vector) -> float:
             trial = point.copy()
             trial[free] = values
-            return bleu(trial)
+            return value(trial)
 
         found = nelder_mead(
             gain,
@@ -180,21 +184,12 @@ class Downhill:
         point[free] = found.point
         weights = problem.weights(point)
         scale = scale_for_entropy(problem.voted, weights, self.entropy, problem.threads)
-        return TunedStage(weights, scale, bleu(point), found.evaluations)
+        return TunedStage(weights, scale, value(point), found.evaluations)
 
 
-def best_path_bleu(voted: VotedForest, scores: Scores, known: Counter) -> float:
-    """Return the BLEU of the best path of each lattice."""
-    best = viterbi(voted.forest, scores)
-    return texts_bleu([np.empty(0, np.int32) if one is None else one.word_ids for one in best], known)
-
-
-def texts_bleu(texts: Sequence[NDArray[np.int32]], known: Counter) -> float:
-    """Return the BLEU of one text of word ids for each segment."""
-    offsets = offsets_of([text.size for text in texts])
-    words = np.concatenate([np.empty(0, np.int32), *texts])
-    statistics = known.statistics(words, offsets, np.arange(len(texts)), threads=1)
-    return known.metric.score(statistics.sum(axis=0))
+def best_path_texts(voted: VotedForest, scores: Scores) -> list[WordIds]:
+    """Return the words of the best path of each lattice."""
+    return [NO_WORDS if one is None else one.word_ids for one in viterbi(voted.forest, scores)]
 
 
 SEGMENTS_AT_ONCE = 8
@@ -204,11 +199,11 @@ Paths = dict[bytes, NDArray[np.int32]]  # the edges of a path, by its words
 
 @dataclass(frozen=True, eq=False)
 class ExpectedPathStatistics(Objective):
-    """BLEU, 0 to 1, of the expected statistics of paths; `last_edges` are edges that belong to one path each."""
+    """A metric, divided by 100, of the expected statistics of paths; `last_edges` belong to one path each."""
 
     last_edges: NDArray[np.int64]
     statistics: NDArray[np.float64]
-    metric: BLEU
+    metric: Metric
 
     def rewards(self, situation: Situation) -> tuple[float, Scores]:
         """Reward each path, at its last edge, by what its statistics add."""
@@ -220,15 +215,15 @@ class ExpectedPathStatistics(Objective):
 
 @dataclass(frozen=True)
 class ListAscent:
-    """Finds lists of `size` paths and the weights of highest expected BLEU on them in turn."""
+    """Finds lists of `size` paths and the weights of the highest expected goal on them in turn."""
 
-    references: References
+    goal: Goal
     ascent: Ascent = field(default_factory=Ascent)
     size: int = LIST_SIZE
     merges: int = 3
 
     def tune(self, problem: CombinationProblem, order: int) -> TunedStage:
-        """Return the weights with the highest expected BLEU on all lists."""
+        """Return the weights with the highest expected goal on all lists."""
         parts = split(problem.voted.forest)
         found: list[Paths] = [{} for _ in parts]
         point, stage = problem.first, None
@@ -256,17 +251,18 @@ class ListAscent:
         voted = VotedForest(forest, problem.voted.votes, arcs)
         return replace(problem, voted=voted, matched=without_ngrams(forest))
 
-    def objective(self, forest: Forest, found: Sequence[Paths], order: int) -> ExpectedPathStatistics:
-        """Return the expected BLEU of paths that stand side by side, in the order in which they were found."""
-        metric = BLEU(max_ngram_order=order, smooth_method="none")
+    def objective(self, forest: Forest, found: Sequence[Paths], order: int) -> WeightedSum:
+        """Return the expected goal of paths that stand side by side, in the order in which they were found."""
         shape, goals = forest.shape, forest.shape.sentences[1:] - 1
         ends = np.concatenate([np.arange(shape.head_edges[goal], shape.head_edges[goal + 1]) for goal in goals])
         texts = [np.frombuffer(words, np.int32) for paths in found for words in paths]
         segments = np.repeat(np.arange(len(found)), [len(paths) for paths in found])
-        statistics = metric.prepare(self.references, forest.vocabulary).statistics(
-            np.concatenate(texts), offsets_of([words.size for words in texts]), segments, threads=1
-        )
-        return ExpectedPathStatistics(ends.astype(np.int64), statistics, metric)
+        known = self.goal.prepare(forest.vocabulary, order)
+        statistics = known.statistics(texts, segments)
+        return WeightedSum([
+            (factor, ExpectedPathStatistics(ends.astype(np.int64), rows, metric))
+            for (factor, metric, _), rows in zip(known.parts, statistics, strict=True)
+        ])  # fmt: skip
 
 
 def add_paths(

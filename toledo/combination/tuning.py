@@ -6,12 +6,12 @@
    each segment that are left.
 
 Both stages are tuned for each of several target entropies; the bigram lattices are the same for all of them.
+`toledo.combination.selection` decides which of the weights found are used.
 """
 
 from __future__ import annotations
 
 import hashlib
-import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -33,10 +33,11 @@ from toledo.combination.features import (
     pruned,
     with_features,
 )
+from toledo.combination.goals import NO_WORDS, Goal, WordIds, metrics_of
 from toledo.combination.language_models import cut_order
-from toledo.combination.lattice import FEATURES, NetworkLattice
+from toledo.combination.lattice import FEATURES, SKELETONS, NetworkLattice
 from toledo.combination.settings import CombinationSettings
-from toledo.combination.tuners import LIST_SIZE, Ascent, Downhill, ListAscent, best_path_bleu, best_paths, texts_bleu
+from toledo.combination.tuners import LIST_SIZE, Ascent, Downhill, ListAscent, best_paths, scale_for_entropy
 from toledo.combination.votes import (
     CombinationProblem,
     CombinationWeights,
@@ -46,34 +47,39 @@ from toledo.combination.votes import (
     uniform,
     with_votes,
 )
+from toledo.consensus.decide import decide
+from toledo.consensus.registry import make_search_rule
+from toledo.consensus.rule import Rule
 from toledo.errors import RunError
-from toledo.forest.forest import Forest
+from toledo.forest.assemble import split
+from toledo.forest.forest import Forest, edges_of_sentences
+from toledo.forest.linear import SparseFeatures
 from toledo.forest.ngrams import NGramForest
 from toledo.language_model.model import LanguageModel
-from toledo.metrics.bleu import BLEU
-from toledo.metrics.references import Counter
 from toledo.objectives.objective import match
 from toledo.progress import Progress, silent
 from toledo.runs.checkpoint import KIND, Checkpoint, digest
 from toledo.weights import Weights
 
-log = logging.getLogger(__name__)
-
 BIGRAMS = 2
 COMBINATION = "combination"
 START = {LANGUAGE_MODEL: 0.1, "novel": -1.0, "support": 1.0}  # by the first part of the name; others begin at 0
-SKELETONS = "skeleton."
-NO_WORDS = np.empty(0, np.int32)
+BEST_TEXTS = 100  # that a rule looks at
+NOT_TUNED_WITH = ("synonyms", "rule", "scale", "folds", "select_by")  # the matcher has a signature of its own
 
 
 @dataclass(frozen=True)
 class TuningRun:
-    """How tuning works: a directory for finished stages (None: they are not kept), threads, and progress."""
+    """How tuning works: a directory for finished stages (None: they are not kept), threads, and progress.
+
+    `documents` names the document of each segment; parts of the tuning set for cross-validation have whole documents.
+    """
 
     directory: Path | None = None
     resume: bool = False
     threads: int | None = None
     progress: Progress = silent
+    documents: Sequence[str] | None = None
 
     def require_new(self) -> None:
         """Refuse to begin where an interrupted tuning is, before any work is done."""
@@ -83,12 +89,16 @@ class TuningRun:
                 remedy="continue it with `resume=True`, choose another directory, or remove this one",
             )
 
-    def checkpoint(self, entropy: float, bias: float | None, configuration: dict[str, Any]) -> Checkpoint | None:
-        """Return where the stages for one entropy and one weight of the biased model are saved."""
+    def checkpoint(
+        self, tuning: CombinationTuning, matcher: Matcher, entropy: float, part: str = ""
+    ) -> Checkpoint | None:
+        """Return where the stages for one entropy, language model and part of the tuning set are saved."""
         if self.directory is None:
             return None
+        bias = tuning.expander.settings.bias
         name = f"entropy-{entropy:g}" if bias is None else f"entropy-{entropy:g}-bias-{bias:g}"
-        return Checkpoint(self.directory / name, configuration, self.resume)
+        given = {**configuration_of(tuning, matcher), "entropy": str(entropy)}
+        return Checkpoint(self.directory / f"{name}{part}", given, self.resume)
 
     def remove(self) -> None:
         """Remove what was kept; other files in the directory stay."""
@@ -128,6 +138,13 @@ class Expander:
             forests = pruned(bigrams.forest, scores, self.settings.threshold, FEATURES)
         return self._expand(forests, lattices, self.settings.order, self.model)
 
+    def decided(
+        self, bigrams: VotedForest, lattices: Sequence[NetworkLattice], first: TunedStage, second: TunedStage
+    ) -> list[Forest]:
+        """Return the lattices of the second stage, segment by segment, with the votes as base scores."""
+        ngrams = with_votes(self.to_order(bigrams, lattices, first).forest, lattices)
+        return [part for part, _, _ in split(ngrams.decided(second.weights.sigma))]
+
     def _expand(
         self, forests: Sequence[Forest], lattices: Sequence[NetworkLattice], order: int, model: LanguageModel | None
     ) -> NGramForest:
@@ -155,38 +172,61 @@ def save_stages(checkpoint: Checkpoint | None, stages: list[TunedStage]) -> list
 
 
 class TunedStages(NamedTuple):
-    """The weights of both stages for an entropy, and the BLEU of the best paths on the tuning set."""
+    """The weights of both stages for an entropy."""
 
     entropy: float
     first: TunedStage
     second: TunedStage
-    bleu: float
 
 
 @dataclass(frozen=True, eq=False)
 class CombinationTuning:
-    """The lattices of a tuning set beside their references, expanded to bigrams once for all entropies."""
+    """The lattices of a tuning set beside their references, expanded to bigrams once for all entropies.
+
+    `lengths` is what the penalty for short texts asks for in each segment, if not the length of the references.
+    """
 
     lattices: Sequence[NetworkLattice]
     references: References
     systems: Sequence[str]
     expander: Expander
+    lengths: NDArray[np.float64] | None = None
+
+    def part(self, segments: NDArray[np.int64]) -> CombinationTuning:
+        """Return the problem for some of the segments."""
+        lattices = [self.lattices[number] for number in segments]
+        references = [self.references[number] for number in segments]
+        lengths = None if self.lengths is None else self.lengths[segments]
+        return replace(self, lattices=lattices, references=references, lengths=lengths)
 
     def tune(self, entropy: float, checkpoint: Checkpoint | None = None) -> TunedStages:
         """Find the weights of both stages; those that a checkpoint has are not tuned again."""
         settings = self.expander.settings
-        tuner = make_tuner(settings, entropy, self.references)
+        tuner = make_tuner(settings, entropy, self.goal)
         stages = load_stages(checkpoint)
         if not stages:
             stages = save_stages(checkpoint, [tuner.tune(self.bigrams, BIGRAMS)])
-        ngrams = self.expander.to_order(self.bigrams.voted, self.lattices, stages[0])
-        second = self._problem(ngrams, stages[0].weights)
         if len(stages) == 1:
+            ngrams = self.expander.to_order(self.bigrams.voted, self.lattices, stages[0])
+            second = self._problem(ngrams, stages[0].weights)
             stages = save_stages(checkpoint, [stages[0], tuner.tune(second, settings.order)])
-        weights, scale = stages[1].weights, stages[1].scale
-        bleu = best_path_bleu(second.voted, second.voted.scores(weights, self.expander.threads, scale), self.known)
-        log.info("entropy %g: BLEU %.2f", entropy, bleu)
-        return TunedStages(entropy, stages[0], stages[1], bleu)
+        return TunedStages(entropy, stages[0], stages[1])
+
+    def untuned(self, entropy: float) -> TunedStages:
+        """Return the weights to begin with, and equal shares, at the scales that give them an entropy."""
+        first = self._at_entropy(self.bigrams, entropy)
+        second = self._problem(self.expander.to_order(self.bigrams.voted, self.lattices, first), first.weights)
+        return TunedStages(entropy, first, self._at_entropy(second, entropy))
+
+    def _at_entropy(self, problem: CombinationProblem, entropy: float) -> TunedStage:
+        return TunedStage(problem.start, scale_for_entropy(problem.voted, problem.start, entropy, problem.threads), 0.0)
+
+    def texts(self, stages: TunedStages) -> list[WordIds]:
+        """Return the combined text of each segment, by the rule of the settings."""
+        settings, threads = self.expander.settings, self.expander.threads
+        forests = self.expander.decided(self.bigrams.voted, self.lattices, stages.first, stages.second)
+        weights, scale = covering(stages.second.weights, forests[0]).features, settings.scale * stages.second.scale
+        return [one.words for one in decide(rule_of(settings), forests, weights, scale, threads)]
 
     @cached_property
     def bigrams(self) -> CombinationProblem:
@@ -194,34 +234,38 @@ class CombinationTuning:
         return self._problem(self.expander.to_bigrams(self.lattices), None)
 
     @cached_property
-    def known(self) -> Counter:
-        """The references, ready to score texts of the lattices' word ids."""
-        return BLEU(smooth_method="none").prepare(self.references, self.lattices[0].forest.vocabulary)
+    def goal(self) -> Goal:
+        """What is tuned for."""
+        return Goal(self.references, metrics_of(self.expander.settings.metrics), self.lengths)
 
-    def system_bleu(self) -> dict[str, float]:
-        """Return the BLEU of the best output of each system."""
-        return {
-            name: texts_bleu([_best_output(lattice, system) for lattice in self.lattices], self.known)
-            for system, name in enumerate(self.systems)
-        }
+    def outputs(self, system: int) -> list[WordIds]:
+        """Return the best output of a system for each segment."""
+        return [_best_output(lattice, system) for lattice in self.lattices]
 
     def _problem(self, ngrams: NGramForest, before: CombinationWeights | None) -> CombinationProblem:
         settings = self.expander.settings
         features = _start(ngrams.forest, before.features if before else Weights({}), settings)
         start = replace(before, features=features) if before else uniform(self.systems, features)
-        voted = with_votes(ngrams.forest, self.lattices)
-        return CombinationProblem(voted, match(ngrams, self.references), start, self.expander.threads)
+        voted, matched = with_votes(ngrams.forest, self.lattices), match(ngrams, self.references)
+        if self.lengths is not None:
+            matched = replace(matched, reference_lengths=self.lengths[:, None])
+        return CombinationProblem(voted, matched, start, self.expander.threads)
 
 
-def make_tuner(settings: CombinationSettings, entropy: float, references: References) -> Ascent | Downhill | ListAscent:
+def rule_of(settings: CombinationSettings) -> Rule:
+    """Return the rule that decides unless another is asked for; one by name looks at 100 texts."""
+    return make_search_rule(settings.rule, size=BEST_TEXTS)
+
+
+def make_tuner(settings: CombinationSettings, entropy: float, goal: Goal) -> Ascent | Downhill | ListAscent:
     """Return what finds the weights of each stage."""
     if settings.objective == "lattice-bleu":
-        return Downhill(references, entropy=entropy)
-    ascent = Ascent(entropy, settings.l2, settings.steps, settings.rounds)
-    return ascent if settings.objective == "lattice-expected-bleu" else ListAscent(references, ascent)
+        return Downhill(goal, entropy=entropy)
+    ascent = Ascent(entropy, settings.l2, settings.steps, settings.rounds, sparse_l2=settings.sparse_l2)
+    return ascent if settings.objective == "lattice-expected-bleu" else ListAscent(goal, ascent)
 
 
-def _best_output(lattice: NetworkLattice, system: int) -> NDArray[np.int32]:
+def _best_output(lattice: NetworkLattice, system: int) -> WordIds:
     """Return the words of the best output of a system, none if it has nothing to say."""
     texts = lattice.hypotheses.texts
     for text in np.flatnonzero(lattice.hypotheses.confidences[:, system] == 1.0).tolist():
@@ -250,10 +294,11 @@ def configuration_of(tuning: CombinationTuning, matcher: Matcher) -> dict[str, A
         one.name if not isinstance(one, SparseNGramFeatures) else f"sparse.{one.order}" for one in expander.features
     ]
     return {
-        **{name: str(value) for name, value in asdict(expander.settings).items() if name != "synonyms"},
+        **{name: str(value) for name, value in asdict(expander.settings).items() if name not in NOT_TUNED_WITH},
         "systems": " ".join(tuning.systems),
         "outputs": digest(outputs.hexdigest()),
         "references": digest(repr(tuning.references)),
+        "lengths": digest(None if tuning.lengths is None else tuning.lengths.tolist()),
         "language model": digest(model.hexdigest()),
         "more features": " ".join(extra),
         "words match by": matcher.signature,
@@ -261,9 +306,23 @@ def configuration_of(tuning: CombinationTuning, matcher: Matcher) -> dict[str, A
 
 
 def _start(forest: Forest, known: Weights, settings: CombinationSettings) -> Weights:
-    """Return the weights to begin with, those of the stage before where it had them."""
-    sparse = forest.sparse.names if forest.sparse else ()
+    """Return the weights to begin with, those of the stage before where it had them.
+
+    Sparse features that few segments have get no weight. Those of skeletons are frozen unless they are asked for.
+    """
     values = {name: known.get(name, START.get(name.split(".")[0], 0.0)) for name in forest.feature_names}
-    values |= {name: known.get(name, 0.0) for name in sparse}
-    fixed = () if settings.skeleton_weights else (name for name in sparse if name.startswith(SKELETONS))
+    if forest.sparse is None:
+        return Weights(values)
+    counts = segments_with(forest.sparse, edges_of_sentences(forest.shape)).tolist()
+    for name, count in zip(forest.sparse.names, counts, strict=True):
+        if name.startswith(SKELETONS) or count >= settings.min_segments:
+            values[name] = known.get(name, 0.0)
+    fixed = () if settings.skeleton_weights else (name for name in forest.sparse.names if name.startswith(SKELETONS))
     return Weights(values, frozen=frozenset(fixed))
+
+
+def segments_with(sparse: SparseFeatures, segments: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many segments have each sparse feature; edge h of segment i: `segments[i] <= h < segments[i + 1]`."""
+    owner = np.repeat(np.arange(segments.size - 1), np.diff(sparse.arrays.offsets[segments]))
+    pairs = np.unique(owner * len(sparse.names) + sparse.arrays.ids)
+    return np.bincount(pairs % max(len(sparse.names), 1), minlength=len(sparse.names))

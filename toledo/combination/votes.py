@@ -220,10 +220,9 @@ class CombinationProblem:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The features whose weights are tuned."""
-        forest = self.voted.forest
-        names = dict.fromkeys((*forest.feature_names, *(forest.sparse.names if forest.sparse else ())))
-        return tuple(name for name in names if name not in self.start.features.frozen)
+        """The features whose weights are tuned: those that have one at the start, unless it is frozen."""
+        known, frozen = self.start.features, self.start.features.frozen
+        return tuple(name for name in self.voted.forest.columns if name in known and name not in frozen)
 
     @cached_property
     def first(self) -> Vector:
@@ -231,16 +230,24 @@ class CombinationProblem:
         free = np.log(np.maximum(self.start.sigma, LEAST_SHARE))
         return np.concatenate([free - free.mean(), [self.start.features.get(name, 0.0) for name in self.names]])
 
+    def penalties(self, l2: float, sparse_l2: float) -> Vector:
+        """Return the penalty on each number of a point."""
+        dense = set(self.voted.forest.feature_names)
+        own = [l2 if name in dense else sparse_l2 for name in self.names]
+        return np.array([*[l2] * len(self.start.shares), *own])
+
     def weights(self, point: Vector) -> CombinationWeights:
         """Return the weights at a point."""
         size = len(self.start.shares)
         shares = dict(zip(self.start.shares, softmax(point[:size]).tolist(), strict=True))
         return CombinationWeights(shares, self.start.features.updated(self.names, point[size:]))
 
-    def value_and_gradient(self, objective: Objective, scale: float, l2: float, point: Vector) -> tuple[float, Vector]:
+    def value_and_gradient(
+        self, objective: Objective, scale: float, l2: float | Vector, point: Vector
+    ) -> tuple[float, Vector]:
         """Return the objective minus penalties at a point, and its derivatives.
 
-        The shares are pulled towards equal ones, the weights towards those at the start.
+        The shares are pulled towards equal ones, the weights towards those at the start; `l2` is how hard.
         """
         weights = self.weights(point)
         scores = self.voted.scores(weights, self.threads, scale)
@@ -249,4 +256,4 @@ class CombinationProblem:
         free, named = self.voted.gradient(weights, advantage, self.threads)
         slopes = np.concatenate([free, [named.get(name, 0.0) for name in self.names]])
         away = point - np.concatenate([np.zeros(free.size), self.first[free.size :]])
-        return value - 0.5 * l2 * dot(away, away), slopes - l2 * away
+        return value - 0.5 * dot(l2 * away, away), slopes - l2 * away
