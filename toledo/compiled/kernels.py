@@ -95,6 +95,7 @@ class Kernel:
         self.small = small
         self.targetoptions = {"kind": kind, "inline": "always" if kind == "inlined" else "never"}
         self._dispatcher: Any = None
+        self._callee: Any = None
         KERNELS[f"{function.__module__}.{function.__qualname__}"] = self
 
     def __call__(self, *arguments: Any) -> Any:
@@ -112,6 +113,16 @@ class Kernel:
             if self._dispatcher is None:
                 self._dispatcher = make_dispatcher(self)
             return self._dispatcher
+
+    @property
+    def callee(self) -> Any:
+        """The same for kernels that call this one: without what Python needs."""
+        from toledo.compiled.compiler import make_callee
+
+        with _making:
+            if self._callee is None:
+                self._callee = make_callee(self)
+            return self._callee
 
     @functools.cached_property
     def plain(self) -> Callable[..., Any]:
