@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 Kind = Literal["metrics", "rules", "objectives", "searches", "document-models", "aligners", "tokenizers", "formats"]
 Command = Literal[
     "choose", "tune-votes", "evaluate", "compare", "combine", "train", "tune", "tune-rule", "refine", "translate",
-    "sample", "document", "export", "import", "align", "lm", "forest",
+    "sample", "document", "export", "import", "align", "lm", "forest", "demo",
 ]  # fmt: skip
 
 
