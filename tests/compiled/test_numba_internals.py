@@ -173,6 +173,23 @@ def test_a_callee_has_neither_machine_code_nor_wrappers(monkeypatch: pytest.Monk
     assert two_cubes(2.0) == 72.0
 
 
+def test_code_for_python_serves_callers_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KernelCache, "save_overload", lambda *_: None)
+    monkeypatch.setattr(KernelCache, "find_overload", lambda *_: None)
+
+    @kernel
+    def halved(x: float) -> float:
+        return x / 2.0
+
+    @kernel
+    def quartered(x: float) -> float:
+        return halved(halved(x))
+
+    assert (halved(8.0), quartered(8.0), halved(4.0)) == (4.0, 2.0, 2.0)
+    (own,), (shared,) = halved.dispatcher.overloads.values(), halved.callee.overloads.values()  # type: ignore[attr-defined]
+    assert shared.library is own.library
+
+
 @kernel
 def named_error(x: int) -> int:
     if x < 0:

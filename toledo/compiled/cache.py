@@ -93,7 +93,7 @@ class CalleeCache(KernelCache):
     """
 
     def __init__(self, kernel: Any, compiling: Callable[[], None]) -> None:
-        super().__init__(kernel, compiling, ".callee")
+        super().__init__(kernel, compiling, "-callee")
 
     @cached_property
     def stamp(self) -> str:

@@ -67,13 +67,16 @@ def _general(kind: Any) -> Any:
 
 def share_code(dispatcher: Any, cache: CodeCache, signature: Any) -> Any:
     """Return what a kernel has compiled or kept on disk for a signature, or None; what is found on disk is loaded."""
+    context = dispatcher.targetctx
     if signature not in dispatcher.overloads:
-        result = cache.find_overload(signature, dispatcher.targetctx)
-        if result is None:
+        found = cache.find_overload(signature, context)
+        if found is None:
             return None
-        dispatcher.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
-        dispatcher.add_overload(result)
-    return dispatcher.overloads[signature]
+        context.insert_user_function(found.entry_point, found.fndesc, [found.library])
+        dispatcher.add_overload(found)
+    result = dispatcher.overloads[signature]
+    entry_point = context.get_executable(result.library, result.fndesc, result.environment)  # one for each dispatcher
+    return result._replace(entry_point=entry_point, metadata=None)
 
 
 class _Library(JITCodeLibrary):  # type: ignore[misc]
