@@ -167,7 +167,9 @@ def test_a_callee_has_neither_machine_code_nor_wrappers(monkeypatch: pytest.Monk
     (callee,), (caller,) = cube.callee.overloads.values(), two_cubes.dispatcher.overloads.values()  # type: ignore[attr-defined]
     assert not callee.library._has_code, REMEDY
     assert caller.library._has_code, REMEDY
-    wrappers = [one.name for one in callee.library.get_defined_functions() if one.name.startswith(("cfunc", "_ZN7cpython"))]
+    wrappers = [
+        one.name for one in callee.library.get_defined_functions() if one.name.startswith(("cfunc", "_ZN7cpython"))
+    ]
     assert not wrappers, REMEDY
     assert cube(2.0) == 8.0  # called by Python, it is compiled for it
     assert two_cubes(2.0) == 72.0
