@@ -42,6 +42,7 @@ USED = {  # a package or module whose kernels each command uses
     "align": "toledo.phrases.word_alignment",
     "lm": "toledo.language_model.estimate",
     "forest": "toledo.forest",
+    "demo": "toledo.search.document",
 }
 
 
@@ -52,7 +53,7 @@ def test_an_unknown_command_is_refused() -> None:
 
 def test_each_command_with_kernels_is_known() -> None:
     named = {name for commands in COMMANDS.values() for name in commands}
-    expected = named - WITHOUT_KERNELS - {"demo"} | {"sample"}  # the demo has those of the others
+    expected = named - WITHOUT_KERNELS | {"sample"}
     assert {*warming.COMMANDS} == {*get_args(Command)} == {*USED} == expected
 
 

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from toledo.compiled import numba_internals
-from toledo.compiled.cache import KernelCache
+from toledo.compiled.cache import CalleeCache, KernelCache
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.compiled.numba_internals import _alone_in
 
@@ -73,6 +73,16 @@ def test_no_other_file_imports_private_names() -> None:
         ("IndexDataCacheFile", "load"),
         ("IndexDataCacheFile", "save"),
         ("IndexDataCacheFile", "flush"),
+        ("JITCodeLibrary", "_optimize_final_module"),
+        ("JITCodeLibrary", "_finalize_final_module"),
+        ("JITCodeLibrary", "_finalize_dynamic_globals"),
+        ("JITCodeLibrary", "_verify_declare_only_symbols"),
+        ("JITCodeLibrary", "_ensure_finalized"),
+        ("JITCodeLibrary", "get_pointer_to_function"),
+        ("JITCodeLibrary", "serialize_using_bitcode"),
+        ("JITCodeLibrary", "serialize_using_object_code"),
+        ("JITCPUCodegen", "_library_class"),
+        ("JITCPUCodegen", "set_env"),
         ("rtsys", "initialize"),
         ("cgutils", "voidptr_t"),
         ("cgutils", "get_or_insert_function"),
@@ -95,7 +105,7 @@ def test_methods_take_what_they_are_given() -> None:
 def test_a_kernel_asks_our_cache_and_knows_no_literals() -> None:
     assert add_one(1) == 2
     assert isinstance(add_one.dispatcher._cache, KernelCache), REMEDY  # type: ignore[attr-defined]
-    template = add_one.dispatcher.get_call_template  # type: ignore[attr-defined]
+    template = add_one.callee.get_call_template  # type: ignore[attr-defined]
     assert template.__module__ == numba_internals.__name__, REMEDY
 
 
@@ -136,7 +146,70 @@ def test_callees_are_compiled_for_integers_of_64_bits_alone(monkeypatch: pytest.
     monkeypatch.setattr(KernelCache, "load_overload", lambda *_: None)  # what is kept on disk brings its callees along
     monkeypatch.setattr(KernelCache, "save_overload", lambda *_: None)
     assert sum_of_squares(np.array([2**20, 1], np.int32)) == 9 + 2**40 + 4
-    assert [str(one) for one in square.dispatcher.signatures] == ["(int64,)"], REMEDY  # type: ignore[attr-defined]
+    assert [str(one) for one in square.callee.signatures] == ["(int64,)"], REMEDY  # type: ignore[attr-defined]
+    assert not square.dispatcher.signatures  # type: ignore[attr-defined]
+
+
+def test_a_callee_has_neither_machine_code_nor_wrappers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KernelCache, "save_overload", lambda *_: None)
+    monkeypatch.setattr(CalleeCache, "find_overload", lambda *_: None)
+    monkeypatch.setattr(KernelCache, "find_overload", lambda *_: None)
+
+    @kernel
+    def cube(x: float) -> float:
+        return x * x * x
+
+    @kernel
+    def two_cubes(x: float) -> float:
+        return cube(x) + cube(2.0 * x)
+
+    assert two_cubes(1.0) == 9.0
+    (callee,), (caller,) = cube.callee.overloads.values(), two_cubes.dispatcher.overloads.values()  # type: ignore[attr-defined]
+    assert not callee.library._has_code, REMEDY
+    assert caller.library._has_code, REMEDY
+    wrappers = [
+        one.name for one in callee.library.get_defined_functions() if one.name.startswith(("cfunc", "_ZN7cpython"))
+    ]
+    assert not wrappers, REMEDY
+    assert cube(2.0) == 8.0  # called by Python, it is compiled for it
+    assert two_cubes(2.0) == 72.0
+
+
+def test_code_for_python_serves_callers_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KernelCache, "save_overload", lambda *_: None)
+    monkeypatch.setattr(KernelCache, "find_overload", lambda *_: None)
+
+    @kernel
+    def halved(x: float) -> float:
+        return x / 2.0
+
+    @kernel
+    def quartered(x: float) -> float:
+        return halved(halved(x))
+
+    assert (halved(8.0), quartered(8.0), halved(4.0)) == (4.0, 2.0, 2.0)
+    (own,), (shared,) = halved.dispatcher.overloads.values(), halved.callee.overloads.values()  # type: ignore[attr-defined]
+    assert shared.library is own.library
+
+
+@kernel
+def named_error(x: int) -> int:
+    if x < 0:
+        raise ValueError("x is negative", x)
+    return x
+
+
+@kernel
+def calls_named_error(x: int) -> int:
+    return named_error(x) + 1
+
+
+def test_errors_of_callees_have_what_they_were_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such an error is made by objects of Python that the code refers to: compiled here, then found on disk."""
+    assert calls_named_error(1) == 2
+    with pytest.raises(ValueError, match="negative") as caught:
+        calls_named_error(-5)
+    assert caught.value.args == ("x is negative", -5)
 
 
 def test_those_who_write_to_a_directory_take_turns(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import toledo
+from toledo.api.demo import COOLING, REFINING
 from toledo.api.files import export_moses
 from toledo.api.forests import show_forests
 from toledo.compiled.kernels import compilation_seconds, compiled_kernels, small_kernels
@@ -198,6 +199,19 @@ class _Tiny:
         for name in ("forests.jsonl", "forests.slf", "forests.plf"):
             toledo.write_forests(self.directory / name, forests, nbest=5, weights=self.model.weights)
             show_forests(self.directory / name)
+
+    def demo(self) -> None:
+        """Compile what the last steps of the demo need, and no more: it does so while its first steps run."""
+        self.model.translate(self.test, rule="mbr", search=GIBBS)
+        self.model.translate_document(
+            self.data.test.sources, document_ids=self.data.test.document_ids, document_models={"consistency": 1.0},
+            references=self.data.test.references, accept=COOLING, record="logarithmic", steps=100,
+        )  # fmt: skip
+        text, dev = self.data.train, (self.data.tune.sources, self.data.tune.references)
+        toledo.refine(
+            self.model, text.sources, text.targets, tune=dev, dev=dev, settings=REFINING, alignments=text.alignments,
+            output=self.directory / "refined",
+        )  # fmt: skip
 
 
 COMMANDS = {

@@ -29,7 +29,7 @@ log = logging.getLogger("toledo.demo")
 
 REPORT = "report.html"
 QUIET = "toledo.language_model"  # its warnings about small texts do not matter here
-FIRST, LATER = ("combine",), ("sample", "document", "refine")  # compiled before and after the first model, as needed
+FIRST, LATER = "combine", "demo"  # what is compiled ahead before and after the first model, as needed
 LAST_LINES = 5
 
 
@@ -57,10 +57,10 @@ def demo(
     from toledo.compiled.numba_internals import at_first_compilation
 
     enabled, began = (threads or available_threads()) > 1, time.monotonic()
-    with CompilingAhead(enabled) as ahead, at_first_compilation(lambda: ahead.start(*FIRST)):
+    with CompilingAhead(enabled) as ahead, at_first_compilation(lambda: ahead.start(FIRST)):
         tour = run_demo(
             output, size, seed, threads=threads, progress=progress_for(common),
-            trained=lambda: ahead.start(*LATER) if compiled_kernels() else None,
+            trained=lambda: ahead.start(LATER) if compiled_kernels() else None,
         )  # fmt: skip
     if common.json:
         systems = [{"name": one.name, **one.scores, "cpu_seconds": one.seconds} for one in tour.results.systems]
@@ -83,12 +83,12 @@ class CompilingAhead:
         self.processes: list[subprocess.Popen[bytes]] = []
         self.errors = TemporaryFile()  # noqa: SIM115 (closed at the end)
 
-    def start(self, *verbs: str) -> None:
-        """Start a process for some verbs."""
+    def start(self, verb: str) -> None:
+        """Start a process for the kernels of a verb."""
         import subprocess  # only here: `toledo --help` imports this module
 
         if self.enabled:
-            command = [sys.executable, "-m", "toledo", "warm-up", *verbs, "--quiet"]
+            command = [sys.executable, "-m", "toledo", "warm-up", verb, "--quiet"]
             # Ctrl-C is not for the process: it is ended below
             self.processes.append(
                 subprocess.Popen(

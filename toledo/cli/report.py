@@ -18,7 +18,7 @@ Kind = Literal[
 ]
 Command = Literal[
     "choose", "tune-votes", "evaluate", "compare", "combine", "train", "build", "tune", "tune-rule", "refine",
-    "translate", "sample", "document", "model", "export", "import", "align", "lm", "forest",
+    "translate", "sample", "document", "model", "export", "import", "align", "lm", "forest", "demo",
 ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ Code is looked up in the user's cache directory first, then among shipped kernel
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from toledo.compiled.numba_internals import CodeCache
+from toledo.compiled.numba_internals import CodeCache, share_code
 from toledo.compiled.stamps import cache_directory, code_directory, shipped_directory, stamp_of
 
 log = logging.getLogger(__name__)
@@ -24,8 +25,8 @@ SHIPPED_PROCESSOR = "x86-64-v3"
 class KernelCache(CodeCache):
     """The cache of one kernel; `compiling` is called before a version of it is compiled."""
 
-    def __init__(self, kernel: Any, compiling: Callable[[], None]) -> None:
-        super().__init__(kernel.py_func)
+    def __init__(self, kernel: Any, compiling: Callable[[], None], ending: str = "") -> None:
+        super().__init__(kernel.py_func, ending)
         self._kernel, self._compiling = kernel, compiling
         self._module: str = kernel.py_func.__module__
 
@@ -40,13 +41,18 @@ class KernelCache(CodeCache):
         return code_directory(self._module)
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """Return compiled code for a signature, or None: then it is going to be compiled."""
+        result = self.find_overload(signature, target_context)
+        if result is None:
+            self._record("compiled", signature)
+            self._compiling()
+        return result
+
+    def find_overload(self, signature: Any, target_context: Any) -> Any:
         """Return compiled code for a signature from the user's cache or the shipped kernels, or None."""
         result = self._found("kept", self.directory, signature, target_context)
         if result is None and (shipped := shipped_directory()):
             result = self._found("shipped", shipped / self._module, signature, target_context, SHIPPED_PROCESSOR)
-        if result is None:
-            self._record("compiled", signature)
-            self._compiling()
         return result
 
     def _found(self, how: str, directory: Path, signature: Any, context: Any, processor: str | None = None) -> Any:
@@ -78,6 +84,27 @@ class KernelCache(CodeCache):
             _remove_old(self.directory, self.file_name)
         except OSError:  # a read-only home must not stop the work
             _warn_not_kept()
+
+
+class CalleeCache(KernelCache):
+    """The cache of one kernel's code for the kernels that call it: no machine code, and no shipped kernels.
+
+    Code that Python calls has all that callers need, so it is taken where there is some.
+    """
+
+    def __init__(self, kernel: Any, compiling: Callable[[], None]) -> None:
+        super().__init__(kernel, compiling, "-callee")
+
+    @cached_property
+    def stamp(self) -> str:
+        """A digest of everything that the code of this kernel depends on, unlike that of its code for Python."""
+        return hashlib.sha256(f"callee {stamp_of(self._kernel)}".encode()).hexdigest()
+
+    def find_overload(self, signature: Any, target_context: Any) -> Any:
+        """Return compiled code for a signature from this process, the user's cache or the shipped kernels, or None."""
+        dispatcher = self._kernel.dispatcher
+        found = share_code(dispatcher, dispatcher._cache, signature)
+        return found or self._found("kept", self.directory, signature, target_context)
 
 
 def _remove_old(directory: Path, base: str) -> None:

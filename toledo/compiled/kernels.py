@@ -16,6 +16,7 @@ same, bit for bit, so its source keeps to what means the same to NumPy and to Nu
 from __future__ import annotations
 
 import functools
+import gc
 import logging
 import math
 import os
@@ -95,6 +96,7 @@ class Kernel:
         self.small = small
         self.targetoptions = {"kind": kind, "inline": "always" if kind == "inlined" else "never"}
         self._dispatcher: Any = None
+        self._callee: Any = None
         KERNELS[f"{function.__module__}.{function.__qualname__}"] = self
 
     def __call__(self, *arguments: Any) -> Any:
@@ -112,6 +114,16 @@ class Kernel:
             if self._dispatcher is None:
                 self._dispatcher = make_dispatcher(self)
             return self._dispatcher
+
+    @property
+    def callee(self) -> Any:
+        """The same for kernels that call this one: without what Python needs."""
+        from toledo.compiled.compiler import make_callee
+
+        with _making:
+            if self._callee is None:
+                self._callee = make_callee(self)
+            return self._callee
 
     @functools.cached_property
     def plain(self) -> Callable[..., Any]:
@@ -270,20 +282,30 @@ def _interrupted(errors: Mapping[int, BaseException]) -> bool:
 
 
 class _Compilation:
-    """CPU time of compiling. One thread at a time compiles, and callees within their callers."""
+    """CPU time of compiling. One thread at a time compiles, and callees within their callers.
+
+    Compiling makes so many objects that Python looks for those that are no longer in use again and again, among all
+    that there are, and finds next to none before the end. So it does not look until then.
+    """
 
     def __init__(self) -> None:
         self.seconds, self.depth, self.last = 0.0, 0, 0.0
+        self.collects = True
 
     def begins(self) -> None:
         """A kernel, perhaps within another one, begins to be compiled."""
         self._count()
+        if not self.depth:
+            self.collects = gc.isenabled()
+            gc.disable()
         self.depth += 1
 
     def ends(self) -> None:
         """The last kernel that began is compiled."""
         self._count()
         self.depth -= 1
+        if not self.depth and self.collects:
+            gc.enable()
 
     def _count(self) -> None:
         now = time.thread_time()

@@ -16,7 +16,10 @@ from typing import Any
 from numba import types
 from numba.core import cgutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from numba.core.environment import lookup_environment
 from numba.core.event import Event, Listener, install_listener, register
+from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.core.types.misc import unliteral
 from numba.np.arrayobj import make_array
@@ -24,12 +27,17 @@ from numba.np.arrayobj import make_array
 from toledo.compiled.stamps import STAMP_IN_NAME
 
 __all__ = [
-    "NO_REFERENCE_COUNTS", "VERSIONS", "CodeCache", "Event", "Listener", "at_first_compilation", "cgutils",
-    "generalize_calls", "make_array", "register", "use_cache",
+    "FOR_KERNELS", "FOR_PYTHON", "NO_REFERENCE_COUNTS", "VERSIONS", "CodeCache", "Event", "Listener",
+    "at_first_compilation", "cgutils", "code_on_demand", "generalize_calls", "make_array", "register", "share_code",
+    "use_cache",
 ]  # fmt: skip
 
 VERSIONS = ("0.65", "0.66", "0.67", "0.68")
-NO_REFERENCE_COUNTS = {"_nrt": False}  # an option of `numba.njit`: array arguments are not counted
+# options of `numba.njit`
+NO_REFERENCE_COUNTS = {"_nrt": False}  # array arguments are not counted
+FOR_PYTHON = {"no_cfunc_wrapper": True}  # nobody calls a kernel from C
+FOR_KERNELS = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+ENVIRONMENT = "_ZN08NumbaEnv"  # how names of variables begin that point to objects of Python
 
 
 def use_cache(dispatcher: Any, cache: CodeCache) -> None:
@@ -55,6 +63,77 @@ def _general(kind: Any) -> Any:
     kind = unliteral(kind)
     is_narrow = isinstance(kind, types.Integer) and kind.signed and kind.bitwidth < types.intp.bitwidth
     return types.intp if is_narrow else kind
+
+
+def share_code(dispatcher: Any, cache: CodeCache, signature: Any) -> Any:
+    """Return what a kernel has compiled or kept on disk for a signature, or None; what is found on disk is loaded."""
+    context = dispatcher.targetctx
+    if signature not in dispatcher.overloads:
+        found = cache.find_overload(signature, context)
+        if found is None:
+            return None
+        context.insert_user_function(found.entry_point, found.fndesc, [found.library])
+        dispatcher.add_overload(found)
+    result = dispatcher.overloads[signature]
+    entry_point = context.get_executable(result.library, result.fndesc, result.environment)  # one for each dispatcher
+    return result._replace(entry_point=entry_point, metadata=None)
+
+
+class _Library(JITCodeLibrary):  # type: ignore[misc]
+    """Functions that become machine code when Python asks for one of them.
+
+    Numba optimizes each function and makes machine code of it, and does so again for its copy in each caller. Of a
+    function that only kernels call, nobody runs the first of these.
+    """
+
+    _has_code = False
+
+    def _optimize_final_module(self) -> None:
+        """Leave it to `_make_code`."""
+
+    def _finalize_final_module(self) -> None:
+        if getattr(self, "_compiled_object", None):  # found on disk
+            self._has_code = True
+            super()._finalize_final_module()
+            return
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._finalized = True
+        if any(one.name.startswith(self._codegen._rtlinker.PREFIX) for one in self._final_module.global_variables):
+            self._make_code()  # functions that call each other find each other by their addresses
+
+    def _make_code(self) -> None:
+        self._has_code = True
+        self._dynamic_globals.clear()  # they are found again
+        super()._optimize_final_module()
+        super()._finalize_final_module()
+        for name in [one.name for one in self._final_module.global_variables]:
+            environment = lookup_environment(name) if name.startswith(ENVIRONMENT) else None
+            if environment is not None:
+                self._codegen.set_env(name, environment)
+
+    def get_pointer_to_function(self, name: str) -> Any:
+        self._ensure_finalized()
+        if not self._has_code and any(
+            one.name == name and not one.is_declaration for one in self._final_module.functions
+        ):
+            self._make_code()
+        return super().get_pointer_to_function(name)
+
+    def serialize_using_object_code(self) -> Any:
+        self._ensure_finalized()
+        return super().serialize_using_object_code() if self._has_code else self.serialize_using_bitcode()
+
+
+def code_on_demand() -> None:
+    """From now on, let Numba make machine code only of functions that Python calls, and of copies within them."""
+    codegen = cpu_target.target_context.codegen()
+
+    def set_env(name: str, environment: Any) -> None:
+        if codegen._engine.is_symbol_defined(name):  # else by `_make_code`, of each caller
+            JITCPUCodegen.set_env(codegen, name, environment)
+
+    codegen._library_class, codegen.set_env = _Library, set_env
 
 
 class _FirstCompilation(Listener):  # type: ignore[misc]
@@ -143,9 +222,13 @@ class CodeCache(FunctionCache):  # type: ignore[misc]
 
     _impl_class = _Implementation
 
-    def __init__(self, function: FunctionType) -> None:
+    def __init__(self, function: FunctionType, ending: str = "") -> None:
         super().__init__(function)
-        self.file_name: str = self._impl.filename_base
+        self.file_name: str = self._impl.filename_base + ending
+
+    def find_overload(self, signature: Any, target_context: Any) -> Any:
+        """Return compiled code for a signature, or None."""
+        raise NotImplementedError
 
     def read(
         self, directory: Path, stamp: str, signature: Any, context: Any, *, processor: str | None = None

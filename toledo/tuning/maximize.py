@@ -20,6 +20,7 @@ import numpy as np
 import scipy.optimize
 from numpy.typing import NDArray
 
+from toledo.compiled.blas import one_blas_thread
 from toledo.forest.linear import Vector
 
 if TYPE_CHECKING:
@@ -79,15 +80,16 @@ def _scipy_lbfgs(function: Function, start: Vector, bounds: Bounds, steps: int) 
         best = Maximum(point.copy() if better else best.point, max(value, best.value), best.evaluations + 1)
         return -value, -gradient
 
-    scipy.optimize.minimize(
-        loss,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=np.column_stack([bounds.low, bounds.high]),
-        callback=lambda _: path.append(best.value),
-        options={"maxiter": steps, "maxfun": 3 * steps, "maxcor": MEMORY, "ftol": TOLERANCE, "gtol": 0.0},
-    )
+    with one_blas_thread():
+        scipy.optimize.minimize(
+            loss,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=np.column_stack([bounds.low, bounds.high]),
+            callback=lambda _: path.append(best.value),
+            options={"maxiter": steps, "maxfun": 3 * steps, "maxcor": MEMORY, "ftol": TOLERANCE, "gtol": 0.0},
+        )
     return replace(best, path=tuple(path))
 
 
