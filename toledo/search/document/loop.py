@@ -25,7 +25,9 @@ from toledo.compiled.random import RandomState, next_uniform
 from toledo.search.chain import (
     Chain,
     Sentence,
+    exchange_phrases,
     junction,
+    refresh_coverage,
     replace_phrases,
     ripple,
     set_derivation,
@@ -99,10 +101,14 @@ def replacement_gain(sentence: Sentence, chain: Chain, first: int, old: int, new
 def make_change(text: Text, state: State, s: int, first: int, old: int, new: int) -> None:
     """Change sentence s. Its score is summed again, so that rounding errors add up only in the total."""
     sentence, chain = sentence_at(text, s), chain_at(text, state, s)
-    replace_phrases(sentence, chain, first, old, new)
-    score = total_score(sentence, chain)
-    state.totals[SENTENCES] += score - state.scores[s]
-    state.scores[s] = score
+    if text.unscored:
+        exchange_phrases(chain, first, old, new)
+        refresh_coverage(sentence.options, chain, first)
+    else:
+        replace_phrases(sentence, chain, first, old, new)
+        score = total_score(sentence, chain)
+        state.totals[SENTENCES] += score - state.scores[s]
+        state.scores[s] = score
     if not state.is_changed[s]:
         state.is_changed[s] = True
         state.changed[state.changed_count[0]] = s
@@ -456,7 +462,7 @@ def try_change(text: Text, state: State, measures: Measures, plan: Plan, bounded
     state.phrases.tally[operation, PROPOSED] += 1
     if new:
         state.phrases.tally[operation, POSSIBLE] += 1
-        if operation < RETRANSLATE or plan.temperature == 0.0:
+        if (operation < RETRANSLATE or plan.temperature == 0.0) and not text.unscored:
             gain = replacement_gain(sentence, chain, first, old, new)
         if plan.temperature > 0.0:
             needed = plan.temperature * (math.log(1.0 - next_uniform(state.phrases.random)) - ratio)
