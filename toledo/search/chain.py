@@ -211,6 +211,13 @@ def set_derivation(sentence: Sentence, chain: Chain, derivation: NDArray[np.int3
 @inner_kernel
 def replace_phrases(sentence: Sentence, chain: Chain, first: int, old: int, new: int) -> None:
     """Put the first `new` options of `chain.new` in place of `old` phrases from the place `first` on."""
+    exchange_phrases(chain, first, old, new)
+    refresh(sentence, chain, first, first + new)
+
+
+@inner_kernel
+def exchange_phrases(chain: Chain, first: int, old: int, new: int) -> None:
+    """Do the same, but leave it to the caller to bring up to date what depends on the phrases."""
     size = chain.size[0]
     shift = new - old
     if shift > 0:
@@ -222,7 +229,6 @@ def replace_phrases(sentence: Sentence, chain: Chain, first: int, old: int, new:
     chain.size[0] = size + shift
     for k in range(new):
         chain.chosen[first + k] = chain.new[k]
-    refresh(sentence, chain, first, first + new)
 
 
 @inlined
@@ -243,7 +249,13 @@ def refresh(sentence: Sentence, chain: Chain, first: int, stop: int) -> None:
             break
         for m in range(rows.shape[1]):
             rows[i, m] = rows[trial, m]
-    gap, mask = chain.gaps[first], chain.masks[first]
+    refresh_coverage(options, chain, first)
+
+
+@inner_kernel
+def refresh_coverage(options: SentenceOptions, chain: Chain, first: int) -> None:
+    """Find out again which source words the phrases from a place on translate."""
+    size, gap, mask = chain.size[0], chain.gaps[first], chain.masks[first]
     for i in range(first, size + 1):
         option = chain.chosen[i]
         chain.gaps[i], chain.masks[i] = gap, mask

@@ -24,7 +24,8 @@ class Text(NamedTuple):
     """What does not change. Positions of options and spans count from the beginning of their sentence.
 
     Sentence s has the source words `words[s]:words[s + 1]` of the document, the places `places[s]:places[s + 1]` and
-    the rows `rows[s]:rows[s + 1]`; `sentence[w]` is the sentence of source word w.
+    the rows `rows[s]:rows[s + 1]`; `sentence[w]` is the sentence of source word w. `unscored`: all weights of the
+    sentence model are 0, as in a search for BLEU alone, so that nobody asks what it says.
     """
 
     options: SentenceOptions
@@ -35,6 +36,7 @@ class Text(NamedTuple):
     places: NDArray[np.int64]
     rows: NDArray[np.int64]
     sentence: NDArray[np.int32]
+    unscored: bool
 
 
 class State(NamedTuple):

@@ -25,7 +25,9 @@ from toledo.compiled.random import RandomState, next_uniform
 from toledo.search.chain import (
     Chain,
     Sentence,
+    exchange_phrases,
     junction,
+    refresh_coverage,
     replace_phrases,
     ripple,
     set_derivation,
@@ -60,7 +62,7 @@ from toledo.search.document.models.counts import (
     update_reach,
 )
 from toledo.search.document.settings import OPERATIONS, DocumentSettings
-from toledo.search.options import after_span
+from toledo.search.options import SentenceOptions, after_span
 
 
 @inner_kernel
@@ -99,10 +101,14 @@ def replacement_gain(sentence: Sentence, chain: Chain, first: int, old: int, new
 def make_change(text: Text, state: State, s: int, first: int, old: int, new: int) -> None:
     """Change sentence s. Its score is summed again, so that rounding errors add up only in the total."""
     sentence, chain = sentence_at(text, s), chain_at(text, state, s)
-    replace_phrases(sentence, chain, first, old, new)
-    score = total_score(sentence, chain)
-    state.totals[SENTENCES] += score - state.scores[s]
-    state.scores[s] = score
+    if text.unscored:
+        exchange_phrases(chain, first, old, new)
+        refresh_coverage(sentence.options, chain, first)
+    else:
+        replace_phrases(sentence, chain, first, old, new)
+        score = total_score(sentence, chain)
+        state.totals[SENTENCES] += score - state.scores[s]
+        state.scores[s] = score
     if not state.is_changed[s]:
         state.is_changed[s] = True
         state.changed[state.changed_count[0]] = s
@@ -210,34 +216,61 @@ def _log_geometric(decay: float, number: int, most: int) -> float:
 
 
 @inner_kernel
-def resegment(sentence: Sentence, chain: Chain, place: int, decay: float) -> Proposal:
-    """Propose new phrases for a geometric number of phrases that follow each other in source and target.
+def resegment(sentence: Sentence, chain: Chain, place: int, decay: float, climbing: bool) -> Proposal:
+    """Propose new phrases in source order for a geometric number of phrases.
 
-    From left to right, the end of each phrase is drawn among those that the table has, then its translation.
+    From left to right, the end of each phrase is drawn among those that the table has, then its translation. There is
+    no way back to phrases that were in another order, so only hill climbing proposes to put them into source order.
     """
     options, chosen = sentence.options, chain.chosen
     old = min(draw_geometric(chain.random, decay), chain.size[0] - place + 1)  # the way back is cut off at its last one
+    position, high, in_order = options.begin[chosen[place]], options.end[chosen[place]], True
     for k in range(place + 1, place + old):
-        if options.begin[chosen[k]] != options.end[chosen[k - 1]]:
-            return place, 1, 0, 0.0
-    begin, end = options.begin[chosen[place]], options.end[chosen[place + old - 1]]
-    ratio, new, position = 0.0, 0, begin
-    for k in range(place, place + old):
-        ratio += log_draw(sentence, chosen[k], end)
-    while position < end:
-        chain.new[new] = draw_phrase(sentence, chain, position, end)
-        ratio -= log_draw(sentence, chain.new[new], end)
-        position = options.end[chain.new[new]]
-        new += 1
-    same = new == old
-    for k in range(new):
-        same = same and chain.new[k] == chosen[place + k]
-    if same:
+        in_order = in_order and options.begin[chosen[k]] >= options.end[chosen[k - 1]]
+        position, high = min(position, options.begin[chosen[k]]), max(high, options.end[chosen[k]])
+    if not (in_order or climbing):
         return place, 1, 0, 0.0
-    ratio += math.log((options.end[chain.new[0]] - begin) / (options.end[chosen[place]] - begin))
+    ratio, new, same = 0.0, 0, True
+    while position < high:
+        end = _end_of_run(options, chain, place, old, position)
+        if end == position:  # translated elsewhere
+            position = options.end[chosen[chain.place[position]]]
+            continue
+        k = chain.place[position]
+        while in_order and k < place + old and options.begin[chosen[k]] < end:
+            ratio += log_draw(sentence, chosen[k], end)
+            k += 1
+        while position < end:
+            chain.new[new] = draw_phrase(sentence, chain, position, end)
+            ratio -= log_draw(sentence, chain.new[new], end)
+            position = options.end[chain.new[new]]
+            same = same and new < old and chain.new[new] == chosen[place + new]
+            new += 1
+    if (same and new == old) or not (_is_run(options, chosen, place, old) or may_replace(sentence, chain, place, old, new)):
+        return place, 1, 0, 0.0
+    ratio += math.log(float(options.end[chain.new[0]] - options.begin[chain.new[0]]))
+    ratio -= math.log(float(options.end[chosen[place]] - options.begin[chosen[place]]))
     if new != old:
         ratio += (new - old) * math.log(decay) if decay > 0.0 else -math.inf
     return place, old, new, ratio
+
+
+@inlined
+def _end_of_run(options: SentenceOptions, chain: Chain, place: int, old: int, position: int) -> int:
+    """Return how far `old` phrases from a place on translate all source words from a position on."""
+    end, length = position, chain.place.size
+    while end < length and place <= chain.place[end] < place + old:
+        end = options.end[chain.chosen[chain.place[end]]]
+    return int(end)
+
+
+@inlined
+def _is_run(options: SentenceOptions, chosen: NDArray[np.int32], place: int, old: int) -> bool:
+    """Return whether phrases follow each other in source and target, so that the distortion rule is kept anyway."""
+    run = True
+    for k in range(place + 1, place + old):
+        run = run and options.begin[chosen[k]] == options.end[chosen[k - 1]]
+    return run
 
 
 @inlined
@@ -379,7 +412,7 @@ def propose(sentence: Sentence, chain: Chain, plan: Plan, operation: int, word: 
     if operation == MOVE:
         return move_phrases(sentence, chain, place, habits)
     if operation == RESEGMENT:
-        return resegment(sentence, chain, place, habits.phrase_resegmentation_decay)
+        return resegment(sentence, chain, place, habits.phrase_resegmentation_decay, plan.temperature == 0.0)
     if operation == RETRANSLATE:
         return retranslate(sentence, chain, place, sharpness)
     if operation == REGROUP:
@@ -425,11 +458,11 @@ def try_change(text: Text, state: State, measures: Measures, plan: Plan, bounded
     s = int(np.int64(text.sentence[word]))  # as it comes from Python: one kind of number, compiled once
     sentence, chain = sentence_at(text, s), chain_at(text, state, s)
     first, old, new, ratio = propose(sentence, chain, plan, operation, word - text.words[s])
-    gain, needed, document = 0.0, RISE, state.totals[DOCUMENT]
+    gain, needed, document = 0.0, -RISE, state.totals[DOCUMENT]
     state.phrases.tally[operation, PROPOSED] += 1
     if new:
         state.phrases.tally[operation, POSSIBLE] += 1
-        if operation < RETRANSLATE or plan.temperature == 0.0:
+        if (operation < RETRANSLATE or plan.temperature == 0.0) and not text.unscored:
             gain = replacement_gain(sentence, chain, first, old, new)
         if plan.temperature > 0.0:
             needed = plan.temperature * (math.log(1.0 - next_uniform(state.phrases.random)) - ratio)
@@ -452,7 +485,7 @@ def settle(text: Text, state: State, measures: Measures, trial: Trial, users: fl
     if accepted:
         state.phrases.tally[trial.operation, TAKEN] += 1
         counters[ACCEPTED] += 1
-        counters[REJECTED] = 0
+        counters[REJECTED] = 0 if abs(trial.gain + change) > RISE else counters[REJECTED] + 1
         state.totals[DOCUMENT], state.totals[USERS] = trial.document, users
         make_change(text, state, s, trial.first, trial.old, trial.new)
         keep_if_best(text, state, RISE)

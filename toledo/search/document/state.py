@@ -171,7 +171,15 @@ def build_text(
         offsets_of(lengths + 2),
         row_offsets(options, lengths),
         np.repeat(np.arange(lengths.size, dtype=np.int32), lengths),
+        _is_unscored(scorer),
     )
+
+
+def _is_unscored(scorer: WeightedModel) -> bool:
+    """Return whether all features of the sentence model have a weight of 0."""
+    scoring = scorer.scoring
+    weighted = scorer.copy_score or scoring.distortion_weight or scoring.model_weights.any()
+    return not (weighted or scorer.pair_scores.any() or scoring.reordering.any())
 
 
 def _joined(parts: Sequence[SentenceOptions]) -> SentenceOptions:

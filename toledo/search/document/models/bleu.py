@@ -16,7 +16,6 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.hashing import PairIndex, build_pair_index, find_pair
 from toledo.compiled.kernels import inlined, inner_kernel
 from toledo.errors import InputError
 from toledo.metrics.bleu import ADD_K, METHODS, bleu_score
@@ -50,14 +49,16 @@ class BLEUModel(DocumentModel):
 
 
 class ReferenceCounts(NamedTuple):
-    """The n-grams of each sentence's references: a trie per sentence, all in one index of (node, type).
+    """The n-grams of each sentence's references: a trie per sentence, whose nodes mostly have one child or none.
 
-    `types[i]` is the type of word i of the options, `unigrams[i]` its node. A node matches as often as `limits` says
+    `first[node]` is its first child, `next[child]` that child's next sibling, `labels[child]` its last word. `types[i]` is the type of word i of the options, `unigrams[i]` its node. A node matches as often as `limits` says
     and occurs `counts` times. `undo[: undo_count]` are the nodes whose counts the present proposal has changed; `saved`
     are the totals before it. `logs` are logarithms of whole numbers; `buffer` and `scratch` are room for work.
     """
 
-    children: PairIndex
+    first: NDArray[np.int32]
+    next: NDArray[np.int32]
+    labels: NDArray[np.int32]
     types: NDArray[np.int32]
     unigrams: NDArray[np.int32]
     limits: NDArray[np.int32]
@@ -73,6 +74,17 @@ class ReferenceCounts(NamedTuple):
     scratch: NDArray[np.float64]
     method: int
     value: float
+
+
+@inlined
+def _child(
+    first: NDArray[np.int32], following: NDArray[np.int32], labels: NDArray[np.int32], node: int, label: int
+) -> int:
+    """Return the child of a node with a label, or NOTHING."""
+    child = first[node]
+    while child != NOTHING and labels[child] != label:
+        child = following[child]
+    return int(child)
 
 
 @inner_kernel
@@ -134,7 +146,7 @@ def _count(references: ReferenceCounts, begin: int, middle: int, end: int, sign:
             n += 1
             if n == ORDER or i + n == end:
                 break
-            node = find_pair(references.children, node, types[buffer[i + n]])
+            node = _child(references.first, references.next, references.labels, node, types[buffer[i + n]])
     references.undo_count[0] = undone
 
 
@@ -181,24 +193,78 @@ def document_bleu(references: ReferenceCounts) -> float:
     return bleu_score(scratch[:size], method, value, False, scratch[size:])
 
 
+class WordChange(NamedTuple):
+    """What is known of a change before its n-grams are counted: how many words it adds and removes, …
+
+    … how many new words and pairs of neighbors are in references, and how many old ones that match will be gone.
+    """
+
+    added: int
+    removed: int
+    known: int
+    known_pairs: int
+    lost: int
+    lost_pairs: int
+
+
+@inlined
+def word_change(references: ReferenceCounts, words: Words, size: int, first: int, old: int, new: int) -> WordChange:
+    """Look up the words of a change and the pairs of neighbors that it touches."""
+    unigrams, types, counts, limits = references.unigrams, references.types, references.counts, references.limits
+    before, after, place = NOTHING, NOTHING, first - 1
+    while place > 0 and before == NOTHING:
+        option = words.chosen[place]
+        before = words.begin[option] + words.lengths[option] - 1 if words.lengths[option] else NOTHING
+        place -= 1
+    place = first + old
+    while place <= size and after == NOTHING:
+        after = words.begin[words.chosen[place]] if words.lengths[words.chosen[place]] else NOTHING
+        place += 1
+    added = removed = known = pairs = lost = lost_pairs = 0
+    for turn in range(2):
+        last = unigrams[before] if before != NOTHING else NOTHING
+        for k in range((new if turn else old) + 1):
+            begin, end = after, after + 1 if after != NOTHING else after
+            if k < (new if turn else old):
+                option = words.new[k] if turn else words.chosen[first + k]
+                begin, end = words.begin[option], words.begin[option] + words.lengths[option]
+                added, removed = (added + end - begin, removed) if turn else (added, removed + end - begin)
+            for i in range(begin, end):
+                node, pair = unigrams[i], NOTHING
+                if node != NOTHING and last != NOTHING:
+                    pair = _child(references.first, references.next, references.labels, last, types[i])
+                if turn:
+                    known += node != NOTHING and i != after
+                    pairs += pair != NOTHING
+                else:
+                    lost += node != NOTHING and i != after and counts[node] <= limits[node]
+                    lost_pairs += pair != NOTHING and counts[pair] <= limits[pair]
+                last = node
+    return WordChange(added, removed, known, pairs, lost, lost_pairs)
+
+
 @inner_kernel
-def bleu_rise(references: ReferenceCounts, bleu: float, added: int, removed: int, single: bool) -> float:
+def bleu_rise(references: ReferenceCounts, bleu: float, change: WordChange, single: bool) -> float:
     """Return how much BLEU rises at most if some words take the place of others in a sentence.
 
-    There are at most added + n − 1 new n-grams, all of which might match. With x the most that the logarithm of BLEU
-    rises, BLEU · (eˣ − 1) ≤ BLEU · x / (1 − x).
+    All pairs of neighbors in an n-gram that matches are in references, and one of them is touched: its first one, or
+    the first of all with up to n − 2 words before it. With x the most that the logarithm of BLEU rises,
+    BLEU · (eˣ − 1) ≤ BLEU · x / (1 − x).
     """
     logs, totals = references.logs, references.totals
-    rise, lost = 0.0, max(removed - added, 0)
+    rise, fewer = 0.0, max(change.removed - change.added, 0)
     length, reference = totals[HYPOTHESIS], totals[REFERENCE]
     for n in range(ORDER):
         matches, ngrams = totals[MATCHES + n], totals[NGRAMS + n]
-        if matches == 0 or ngrams <= lost:
+        gained, lost = (change.known, change.lost) if n == 0 else (change.known_pairs, change.lost_pairs)
+        if n > 1:
+            gained, lost = (gained + n - 1 if gained else 0), 0
+        if matches == 0 or ngrams <= fewer or matches + gained <= lost:
             return HIGHEST_BLEU - bleu
-        rise += logs[matches + added + n] - logs[matches] + logs[ngrams] - logs[ngrams - lost]
+        rise += logs[matches + gained - lost] - logs[matches] + logs[ngrams] - logs[ngrams - fewer]
     rise /= ORDER
     if length < reference:  # with several references, a closer one might end all brevity
-        longer = min(length + max(added - removed, 0), reference) if single else reference
+        longer = min(length + max(change.added - change.removed, 0), reference) if single else reference
         rise += reference / length - reference / longer
     return HIGHEST_BLEU - bleu if rise >= 1.0 else min(HIGHEST_BLEU - bleu, bleu * rise / (1.0 - rise))
 
@@ -206,7 +272,8 @@ def bleu_rise(references: ReferenceCounts, bleu: float, added: int, removed: int
 @inner_kernel
 def rise_by_few(references: ReferenceCounts, bleu: float) -> float:
     """Return how much BLEU rises at most by a change of few words."""
-    return max(bleu_rise(references, bleu, FEW, 0, True), bleu_rise(references, bleu, FEW, 2 * FEW, True))
+    more = bleu_rise(references, bleu, WordChange(FEW, 0, FEW, FEW + 1, 0, 0), True)
+    return max(more, bleu_rise(references, bleu, WordChange(FEW, 2 * FEW, FEW, FEW + 1, 0, 0), True))
 
 
 Children = dict[tuple[int, int], int]  # (node, type): node; the root of sentence s is −1 − s
@@ -233,16 +300,24 @@ def prepare_references(known: Known, model: BLEUModel | None) -> ReferenceCounts
             begin = int(options.word_begin[option])
             end = begin + int(options.lengths[option])
             unigrams[begin:end] = of_type[known.types[begin:end]]
-    inner = [(node, symbol, child) for (node, symbol), child in children.items() if node >= 0]
-    columns = np.array(inner, np.int32).reshape(-1, 3)
     method, value = METHODS[model.smoothing if model is not None else "none"]
     return ReferenceCounts(
-        build_pair_index(columns[:, 0], columns[:, 1], columns[:, 2]), known.types, unigrams,
+        *_siblings(children, len(limits)), known.types, unigrams,
         np.array(limits, np.int32), np.zeros(len(limits), np.int32),
         np.zeros(2 * ORDER * (room + 2 * ORDER), np.int32), np.zeros(1, np.int64), np.zeros(room + 2 * ORDER, np.int32),
         np.array(offsets, np.int64), np.array(lengths, np.int64),
         np.zeros(SIZE, np.int64), np.zeros(SIZE, np.int64), _logarithms(known), np.zeros(2 + 3 * ORDER), method, value,
     )  # fmt: skip
+
+
+def _siblings(children: Children, nodes: int) -> NDArray[np.int32]:
+    """Return the first child, the next sibling and the label of each node."""
+    found = np.full((3, nodes), NOTHING, np.int32)
+    for (node, symbol), child in children.items():
+        found[2, child] = symbol
+        if node >= 0:
+            found[1, child], found[0, node] = found[0, node], child
+    return found
 
 
 def _add_reference(symbols: Sequence[int], root: int, children: Children, limits: list[int]) -> None:

@@ -29,6 +29,7 @@ from toledo.search.document.models.bleu import (
     forget_ngrams,
     prepare_references,
     rise_by_few,
+    word_change,
 )
 from toledo.search.document.models.consistency import (
     LexicalConsistency,
@@ -168,18 +169,20 @@ def most_gain(
     """Return what all document models together gain at most by a change; less precisely if that is not `enough`."""
     most, weight = measures.reach[ANY], measures.weights[BLEU]
     if weight > 0.0 and most < math.inf:
+        known = measures.references
         added = removed = 0
         for k in range(new):
             added += options.lengths[chain.new[k]]
         for place in range(first, first + old):
             removed += options.lengths[chain.chosen[place]]
-        known = measures.references
         single = known.length_offsets[s + 1] - known.length_offsets[s] == 1
         few = single and added <= FEW and removed - added <= FEW
         if few and most + measures.reach[BY_FEW] < enough:
             most += measures.reach[BY_FEW]
         else:
-            most += weight * bleu_rise(known, measures.present[BLEU], added, removed, single)
+            words = Words(options.word_begin, options.lengths, chain.chosen, chain.new)
+            change = word_change(known, words, chain.size[0], first, old, new)
+            most += weight * bleu_rise(known, measures.present[BLEU], change, single)
     return float(most)
 
 
