@@ -25,7 +25,10 @@ TESTS = {  # by what they use of each dependency; none needs the kernels of trai
         "tests/metrics/test_score_significance.py", "tests/phrases/test_significance.py", "tests/tuning/test_lbfgs.py",
         "tests/search/document/test_semantic_space.py",
     ),
-    "numba": ("tests/compiled", "tests/test_kernels.py", "tests/test_hashing.py"),
+    "numba": (
+        "tests/compiled/test_numba_internals.py", "tests/compiled/test_shipped_kernels.py", "tests/test_kernels.py",
+        "tests/test_hashing.py",
+    ),
     "sacrebleu": ("tests/metrics/test_bleu.py", "tests/metrics/test_chrf.py", "tests/metrics/test_ter.py"),
     "sacremoses": ("tests/test_preparation.py", "tests/test_text.py", "tests/combination/test_truecasing.py"),
     "snowballstemmer": ("tests/combination/test_alignment.py",),
