@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def environment(python: Path, kind: str) -> Path:
-    """Install Toledo with the dependencies of this kind, then the newest tools for tests that leave them as they are."""
+    """Install Toledo with the dependencies of this kind, then tools for tests that leave them as they are."""
     folder = ROOT / "build" / "versions" / f"{python.name}-{kind}"
     interpreter = fresh(folder, python)
     chosen = folder / "dependencies.txt"

@@ -1,4 +1,4 @@
-"""The programs in packaging/, without what takes long: what `make wheels` runs, and which tests `make test-versions`."""
+"""The programs in packaging/, without what takes long: what `make wheels` runs, what `make test-versions` tests."""
 
 import importlib
 import os
