@@ -6,7 +6,8 @@ The wheel of kernels (`toledo-mt-kernels`) is for one Python and one version of 
 level x86-64-v3. It has what all commands of the documentation load: the warm-up, the demo, and the tests that run the
 pages. They run twice, first to compile, then to see what is loaded and what is still compiled. Only what is loaded goes
 into the wheel; kernels that are only called by others are part of those. What is missing is printed. Kernels of an
-earlier wheel in the output directory that are still the same are not compiled again.
+earlier wheel in the output directory that are still the same are not compiled again, nor are those of a build that
+failed or that Ctrl-C stopped.
 
 Names of source files stay in compiled code. So all is built in a copy of the checkout in a directory that says nothing
 about who built it, and no other path may be in the result.
@@ -75,8 +76,9 @@ def main() -> None:
         about = json.loads(run(python, "-c", ABOUT))
         kernels, cache = PLACE / "kernels", PLACE / "cache"
         is_first = not unpack_earlier(output, kernels)
-        compiled = run_documentation(python, TOLEDO_CACHE=str(kernels), TOLEDO_KERNELS="", **FOR_ALL, **COMPILED)
-        loaded = run_documentation(python, TOLEDO_CACHE=str(cache), TOLEDO_KERNELS=str(kernels), **COMPILED)
+        with kept_if_stopped(output, kernels):
+            compiled = run_documentation(python, TOLEDO_CACHE=str(kernels), TOLEDO_KERNELS="", **FOR_ALL, **COMPILED)
+            loaded = run_documentation(python, TOLEDO_CACHE=str(cache), TOLEDO_KERNELS=str(kernels), **COMPILED)
         files = used_files(kernels, loaded)
         refuse_other_paths(files)
         wheel = write_wheel(output, files, about)
@@ -126,7 +128,11 @@ def run(python: Path, *arguments: str, **environment: str) -> str:
 
 
 def unpack_earlier(output: Path, kernels: Path) -> bool:
-    """Unpack the newest wheel of kernels for this Python, if any: what is still the same is found there."""
+    """Copy kernels of a build that was stopped, or of the newest wheel for this Python; say if there are any."""
+    if unfinished(output).exists():
+        print("kernels of a build that was stopped are used again where they are the same", flush=True)
+        shutil.copytree(unfinished(output), kernels)
+        return True
     wheel = newest_kernels(output)
     if wheel is None:
         return False
@@ -138,6 +144,23 @@ def unpack_earlier(output: Path, kernels: Path) -> bool:
                 (kernels / rest).parent.mkdir(parents=True, exist_ok=True)
                 (kernels / rest).write_bytes(archive.read(name))
     return True
+
+
+def unfinished(output: Path) -> Path:
+    """Return where the kernels of a build for this Python are that was stopped."""
+    return output / f"unfinished-{python_tag()}"
+
+
+@contextmanager
+def kept_if_stopped(output: Path, kernels: Path) -> Iterator[None]:
+    """Keep what is compiled for the next build, unless this one ends well."""
+    try:
+        yield
+    except BaseException:
+        if kernels.exists():
+            shutil.copytree(kernels, unfinished(output), dirs_exist_ok=True)
+        raise
+    shutil.rmtree(unfinished(output), ignore_errors=True)
 
 
 def run_documentation(python: Path, **environment: str) -> list[list[str]]:

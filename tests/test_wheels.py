@@ -52,6 +52,21 @@ def test_kernels_of_the_wheel_before_are_used_again(build: Any, tmp_path: Path) 
     assert len([*kernels.rglob("*")]) == 2
 
 
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt])
+def test_kernels_of_a_build_that_was_stopped_are_used_again(
+    build: Any, tmp_path: Path, error: type[BaseException]
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    (first / "toledo.a").mkdir(parents=True)
+    (first / "toledo.a" / "kernel.nbc").write_text("content")
+    with pytest.raises(error), build.kept_if_stopped(tmp_path, first):
+        raise error
+    assert build.unpack_earlier(tmp_path, second)
+    with build.kept_if_stopped(tmp_path, second):
+        assert (second / "toledo.a" / "kernel.nbc").read_text() == "content"
+    assert not build.unpack_earlier(tmp_path, tmp_path / "third")
+
+
 def test_the_documentation_runs_on_given_kernels_and_its_log_is_read(
     build: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
