@@ -6,7 +6,8 @@ The wheel of kernels (`toledo-mt-kernels`) is for one Python and one version of 
 level x86-64-v3. It has what all commands of the documentation load: the warm-up, the demo, and the tests that run the
 pages. They run twice, first to compile, then to see what is loaded and what is still compiled. Only what is loaded goes
 into the wheel; kernels that are only called by others are part of those. What is missing is printed. Kernels of an
-earlier wheel in the output directory that are still the same are not compiled again.
+earlier wheel in the output directory that are still the same are not compiled again, nor are those of a build that
+failed or that Ctrl-C stopped.
 
 Names of source files stay in compiled code. So all is built in a copy of the checkout in a directory that says nothing
 about who built it, and no other path may be in the result.
@@ -33,9 +34,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parents[1]
+from environments import KERNELS, ROOT, newest_kernels, python_tag
+
 PLACE = Path("/tmp/toledo-mt")  # noqa: S108 (the same for everybody; it must not exist before)
-PROJECT, PACKAGE = "toledo-mt-kernels", "toledo_mt_kernels"
+PROJECT = "toledo-mt-kernels"
 PLATFORM = "platform_system == 'Linux' and platform_machine == 'x86_64' and implementation_name == 'cpython'"
 FOR_ALL = {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""}
 COMPILED = {"TOLEDO_SMALL_KERNELS": "machine"}  # also those that might run as plain Python on small inputs
@@ -74,8 +76,9 @@ def main() -> None:
         about = json.loads(run(python, "-c", ABOUT))
         kernels, cache = PLACE / "kernels", PLACE / "cache"
         is_first = not unpack_earlier(output, kernels)
-        compiled = run_documentation(python, TOLEDO_CACHE=str(kernels), TOLEDO_KERNELS="", **FOR_ALL, **COMPILED)
-        loaded = run_documentation(python, TOLEDO_CACHE=str(cache), TOLEDO_KERNELS=str(kernels), **COMPILED)
+        with kept_if_stopped(output, kernels):
+            compiled = run_documentation(python, TOLEDO_CACHE=str(kernels), TOLEDO_KERNELS="", **FOR_ALL, **COMPILED)
+            loaded = run_documentation(python, TOLEDO_CACHE=str(cache), TOLEDO_KERNELS=str(kernels), **COMPILED)
         files = used_files(kernels, loaded)
         refuse_other_paths(files)
         wheel = write_wheel(output, files, about)
@@ -93,11 +96,11 @@ def copy_of_checkout() -> Iterator[None]:
     except FileExistsError:
         sys.exit(f"{PLACE} exists: another build is running, or was stopped; remove it if none is")
     try:
-        listed = subprocess.check_output(["git", "ls-files", "-z"], cwd=CHECKOUT, text=True)  # noqa: S607
+        listed = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True)  # noqa: S607
         for name in listed.split("\0"):
-            if (CHECKOUT / name).is_file():
+            if (ROOT / name).is_file():
                 (PLACE / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(CHECKOUT / name, PLACE / name)
+                shutil.copy(ROOT / name, PLACE / name)
         yield
     finally:
         shutil.rmtree(PLACE)
@@ -125,22 +128,39 @@ def run(python: Path, *arguments: str, **environment: str) -> str:
 
 
 def unpack_earlier(output: Path, kernels: Path) -> bool:
-    """Unpack the newest wheel of kernels for this Python, if any: what is still the same is found there."""
-    wheels = sorted(output.glob(f"{PACKAGE}-*-{python_tag()}-*.whl"), key=lambda path: path.stat().st_mtime)
-    if wheels:
-        print("kernels of", wheels[-1].name, "are used again where they are the same", flush=True)
-        with zipfile.ZipFile(wheels[-1]) as archive:
-            for name in archive.namelist():
-                package, _, rest = name.partition("/")
-                if package == PACKAGE and rest.endswith((".nbi", ".nbc")):
-                    (kernels / rest).parent.mkdir(parents=True, exist_ok=True)
-                    (kernels / rest).write_bytes(archive.read(name))
-    return bool(wheels)
+    """Copy kernels of a build that was stopped, or of the newest wheel for this Python; say if there are any."""
+    if unfinished(output).exists():
+        print("kernels of a build that was stopped are used again where they are the same", flush=True)
+        shutil.copytree(unfinished(output), kernels)
+        return True
+    wheel = newest_kernels(output)
+    if wheel is None:
+        return False
+    print("kernels of", wheel.name, "are used again where they are the same", flush=True)
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            package, _, rest = name.partition("/")
+            if package == KERNELS and rest.endswith((".nbi", ".nbc")):
+                (kernels / rest).parent.mkdir(parents=True, exist_ok=True)
+                (kernels / rest).write_bytes(archive.read(name))
+    return True
 
 
-def python_tag() -> str:
-    """Return the tag of this Python, as in the names of wheels."""
-    return f"cp{sys.version_info.major}{sys.version_info.minor}"
+def unfinished(output: Path) -> Path:
+    """Return where the kernels of a build for this Python are that was stopped."""
+    return output / f"unfinished-{python_tag()}"
+
+
+@contextmanager
+def kept_if_stopped(output: Path, kernels: Path) -> Iterator[None]:
+    """Keep what is compiled for the next build, unless this one ends well."""
+    try:
+        yield
+    except BaseException:
+        if kernels.exists():
+            shutil.copytree(kernels, unfinished(output), dirs_exist_ok=True)
+        raise
+    shutil.rmtree(unfinished(output), ignore_errors=True)
 
 
 def run_documentation(python: Path, **environment: str) -> list[list[str]]:
@@ -165,7 +185,7 @@ def used_files(kernels: Path, loaded: Iterable[list[str]]) -> dict[str, Path]:
     for how, module, _, _, name in loaded:
         if how == "shipped":
             index = f"{name.rsplit('.', 2)[0]}.nbi"
-            files |= {f"{PACKAGE}/{module}/{one}": kernels / module / one for one in (name, index)}
+            files |= {f"{KERNELS}/{module}/{one}": kernels / module / one for one in (name, index)}
     return files
 
 
@@ -179,18 +199,18 @@ def refuse_other_paths(files: dict[str, Path]) -> None:
 
 def toledo_version() -> str:
     """Return the version of the checkout, which both wheels have."""
-    version: str = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    version: str = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     return version
 
 
 def write_wheel(output: Path, files: dict[str, Path], about: dict) -> Path:
     """Write the wheel of kernels, with the platform of Numba's own wheel: code needs nothing that Numba does not."""
     version, python = toledo_version(), f"{sys.version_info.major}.{sys.version_info.minor}"
-    information, tag = f"{PACKAGE}-{version}.dist-info", python_tag()
+    information, tag = f"{KERNELS}-{version}.dist-info", python_tag()
     platforms = [tag.split("-")[2] for tag in about["tags"]]
     content = {name: path.read_bytes() for name, path in sorted(files.items())}
-    content[f"{PACKAGE}/__init__.py"] = INIT.encode()
-    content[f"{information}/licenses/LICENSE"] = (CHECKOUT / "LICENSE").read_bytes()
+    content[f"{KERNELS}/__init__.py"] = INIT.encode()
+    content[f"{information}/licenses/LICENSE"] = (ROOT / "LICENSE").read_bytes()
     content[f"{information}/METADATA"] = (
         f"Metadata-Version: 2.4\nName: {PROJECT}\nVersion: {version}\nSummary: {SUMMARY}\n"
         f"License-Expression: Apache-2.0\nLicense-File: LICENSE\n"
@@ -202,7 +222,7 @@ def write_wheel(output: Path, files: dict[str, Path], about: dict) -> Path:
     )
     record = "".join(f"{name},sha256={digest(value)},{len(value)}\n" for name, value in content.items())
     content[f"{information}/RECORD"] = f"{record}{information}/RECORD,,\n".encode()
-    wheel = output / f"{PACKAGE}-{version}-{tag}-{tag}-{'.'.join(platforms)}.whl"
+    wheel = output / f"{KERNELS}-{version}-{tag}-{tag}-{'.'.join(platforms)}.whl"
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name, value in content.items():
             archive.writestr(zipfile.ZipInfo(name), value, zipfile.ZIP_DEFLATED)
@@ -233,7 +253,7 @@ def print_unused(about: dict, compiled: list[list[str]]) -> None:
 def build_toledo(python: Path, output: Path) -> None:
     """Build Toledo's own wheel, which asks for the wheels of kernels beside it."""
     version, project = toledo_version(), PLACE / "pyproject.toml"
-    tags = sorted({path.name.split("-")[2] for path in output.glob(f"{PACKAGE}-{version}-*.whl")})
+    tags = sorted({path.name.split("-")[2] for path in output.glob(f"{KERNELS}-{version}-*.whl")})
     pythons = " or ".join(f"python_version == '{tag[2]}.{tag[3:]}'" for tag in tags)
     line = f'  "{PROJECT}=={version}; {PLATFORM} and ({pythons})",\n'
     before, start, after = project.read_text(encoding="utf-8").partition("\ndependencies = [\n")

@@ -42,11 +42,22 @@ def fresh(folder: Path, python: Path, *options: str) -> Path:
     return folder / "bin" / "python"
 
 
+def python_tag() -> str:
+    """Return the tag of this Python, as in the names of wheels."""
+    return f"cp{sys.version_info.major}{sys.version_info.minor}"
+
+
+def newest_kernels(folder: Path) -> Path | None:
+    """Return the newest wheel of kernels for this Python in a directory, if any."""
+    wheels = folder.glob(f"{KERNELS}-*-{python_tag()}-*.whl")
+    return max(wheels, key=lambda path: path.stat().st_mtime, default=None)
+
+
 def unpack_kernels(folder: Path, place: Path) -> Path:
     """Unpack the newest wheel of kernels for this Python, and return the directory that $TOLEDO_KERNELS may name."""
-    tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    wheels = sorted(folder.glob(f"{KERNELS}-*-{tag}-*.whl"), key=lambda path: path.stat().st_mtime)
-    if not wheels:
+    wheel = newest_kernels(folder)
+    if wheel is None:
         sys.exit(f"no wheel of kernels for this Python in {folder}: make wheels builds one")
-    zipfile.ZipFile(wheels[-1]).extractall(place)
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(place)
     return place / KERNELS

@@ -19,17 +19,31 @@ from pathlib import Path
 
 from environments import PYTHONS, ROOT, at_hand, fresh, uv
 
-FAST = (
-    "tests/api", "tests/consensus", "tests/formats", "tests/language_model", "tests/metrics", "tests/objectives",
-    "tests/view", "tests/test_readme.py", "tests/test_settings.py", "tests/test_storage.py", "tests/test_text.py",
-)  # fmt: skip
+TESTS = {  # by what they use of each dependency; none needs the kernels of training, tuning or search
+    "numpy": ("tests/test_storage.py", "tests/test_sorting.py", "tests/test_sums.py", "tests/consensus/test_mbr.py"),
+    "scipy": (
+        "tests/metrics/test_score_significance.py", "tests/phrases/test_significance.py", "tests/tuning/test_lbfgs.py",
+        "tests/search/document/test_semantic_space.py",
+    ),
+    "numba": (
+        "tests/compiled/test_numba_internals.py", "tests/compiled/test_shipped_kernels.py", "tests/test_kernels.py",
+        "tests/test_hashing.py",
+    ),
+    "sacrebleu": ("tests/metrics/test_bleu.py", "tests/metrics/test_chrf.py", "tests/metrics/test_ter.py"),
+    "sacremoses": ("tests/test_preparation.py", "tests/test_text.py", "tests/combination/test_truecasing.py"),
+    "snowballstemmer": ("tests/combination/test_alignment.py",),
+    "rich": ("tests/cli/test_app.py",),
+    "tomli-w": ("tests/test_weights.py", "tests/consensus/test_votes.py"),
+    "msgspec": ("tests/test_settings.py", "tests/formats/test_jsonl.py", "tests/formats/test_list_files.py"),
+    "cyclopts": ("tests/cli/test_option_names.py", "tests/cli/test_choose.py", "tests/cli/test_evaluate.py"),
+    "lxml": ("tests/formats/test_nist_xml.py", "tests/formats/test_pairs.py"),
+}  # fmt: skip
 TYPED = "tests/api/test_front_door.py::test_the_examples_are_typed"  # type annotations of old packages are other ones
 RESOLUTIONS = {"oldest": "lowest-direct", "newest": "highest"}
 VERSIONS = """
-import json, platform
+import json, platform, sys
 from importlib.metadata import version
-names = ("numba", "numpy", "scipy", "sacrebleu", "cyclopts", "lxml", "msgspec")
-print(json.dumps({"python": platform.python_version(), **{name: version(name) for name in names}}))
+print(json.dumps({"python": platform.python_version(), **{name: version(name) for name in sys.argv[1:]}}))
 """
 
 
@@ -41,7 +55,7 @@ def main() -> None:
     parser.add_argument("--python", action="append", help="interpreter; may be repeated")
     parser.add_argument("--dependencies", choices=[*RESOLUTIONS], help="only these")
     options = parser.parse_args()
-    tests = options.tests or (["tests"] if options.full else FAST)
+    tests = options.tests or (["tests"] if options.full else [path for paths in TESTS.values() for path in paths])
     rows = []
     for python in at_hand(options.python or PYTHONS):
         for kind in [options.dependencies] if options.dependencies else RESOLUTIONS:
@@ -53,18 +67,22 @@ def main() -> None:
 
 
 def environment(python: Path, kind: str) -> Path:
-    """Install Toledo with the dependencies of this kind, then the newest tools that run its tests."""
-    interpreter = fresh(ROOT / "build" / "versions" / f"{python.name}-{kind}", python)
-    install = ("pip", "install", "--quiet", "--python", interpreter, "--editable")
-    uv(*install, ".", "--resolution", RESOLUTIONS[kind])
-    uv(*install, ".[development]")
+    """Install Toledo with the dependencies of this kind, then tools for tests that leave them as they are."""
+    folder = ROOT / "build" / "versions" / f"{python.name}-{kind}"
+    interpreter = fresh(folder, python)
+    chosen = folder / "dependencies.txt"
+    uv(
+        "pip", "compile", "--quiet", "--no-build", "--python", interpreter, "--resolution", RESOLUTIONS[kind],
+        "--output-file", chosen, "pyproject.toml",
+    )  # fmt: skip
+    uv("pip", "install", "--quiet", "--python", interpreter, "--constraints", chosen, "--editable", ".[development]")
     return interpreter
 
 
-def run_tests(python: Path, kind: str, tests: list[str] | tuple[str, ...]) -> dict[str, object]:
+def run_tests(python: Path, kind: str, tests: list[str]) -> dict[str, object]:
     """Return versions, how the tests ended, and their CPU time."""
     versions = json.loads(
-        subprocess.run([python, "-c", VERSIONS], check=True, stdout=subprocess.PIPE, text=True).stdout
+        subprocess.run([python, "-c", VERSIONS, *TESTS], check=True, stdout=subprocess.PIPE, text=True).stdout
     )
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     words = [str(python), "-m", "pytest", "-p", "no:cacheprovider", "--tb=short", *tests]

@@ -147,7 +147,7 @@ def load_checkpoint(given: str | Path, device: str | None, kinds: Sequence[str])
         import yaml
         from comet import load_from_checkpoint
     except ImportError as error:
-        remedy = 'pip install "toledo-mt[comet]"'
+        remedy = 'pip install "toledo-mt[comet]", in an environment with Python 3.11 or 3.12: COMET needs numpy<2'
         if "pkg_resources" in str(error):
             remedy = 'pip install "setuptools<81", which an old package that COMET needs imports'
         raise MissingExtraError(f"COMET cannot be imported: {error}", remedy=remedy) from error
