@@ -51,6 +51,8 @@ def test_a_model_is_refined(
     content = json.loads(json.dumps(found.to_dict()))
     assert [one["number"] for one in content["iterations"]] == [0, 1]
     assert found.signature.startswith("parameters:phrase|method:lbfgs|distance:ratios|")
+    made = found.model.info().training["refining"]
+    assert (made["parameters"], made["folds"], made["round"]) == ("phrase", 2, found.best)
     saved = PhraseModel.load(tmp_path / "refined")
     assert np.array_equal(saved.table.scores, found.model.phrase_model.table.scores)
     assert (tmp_path / "refined/run/lists").is_dir()

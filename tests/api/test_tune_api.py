@@ -71,6 +71,8 @@ def test_the_result(model: PhraseModel, tmp_path: Path) -> None:
     content = json.loads(json.dumps(tuning.to_dict()))
     assert {"weights", "rounds", "runs", "best_round", "converged", "reason", "mean", "deviation"} <= set(content)
     assert tuning.signature.startswith("objective:mira|metric:BLEU|runs:2|seed:")
+    made = tuning.model.info().training["tuning"]
+    assert (made["by"], made["metric"], made["round"]) == ("mira", "BLEU", tuning.best.best)
     assert dict(PhraseModel.load(tmp_path / "tuned").weights) == dict(tuning.weights)
     assert sorted(path.name for path in (tmp_path / "tuned/run").iterdir()) == ["seed-1", "seed-2"]
 

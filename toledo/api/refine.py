@@ -154,7 +154,10 @@ def refine(
     write = text.target.write if text.raw else None
     procedure = Procedure(loaded, corpus, *sets, tuner, work, links, configuration, seed, threads, progress, write)
     refined = procedure.run(settings)
-    return Refinement(save_result(refined.model, output), refined.history, settings.resolved())
+    used = settings.resolved()
+    made = {name: value for name, value in vars(used).items() if value is not None}
+    found = save_result(refined.model, output, refining={**made, **refined.history.summary})
+    return Refinement(found, refined.history, used)
 
 
 def _corpus(model: PhraseModel, sources: Texts, targets: Texts, text: Preparation) -> ParallelCorpus:

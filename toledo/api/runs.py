@@ -7,8 +7,10 @@ OUTPUT/run/                 all steps of the run, to continue from
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from toledo.api.inputs import ReferenceTexts, Texts, read_groups, read_texts
 from toledo.api.model import Model, load
@@ -97,8 +99,12 @@ def begin_run(output: str | Path | None, resume: bool, model: object = None, mar
     return run
 
 
-def save_result(model: PhraseModel, output: str | Path | None) -> Model:
-    """Save the model that a run led to, if there is an `output`, beside the steps of the run; return it for users."""
+def save_result(model: PhraseModel, output: str | Path | None, **made: Mapping[str, Any]) -> Model:
+    """Save the model that a run led to, if there is an `output`, beside the steps of the run; return it for users.
+
+    `made` is what the model keeps about how it was made.
+    """
+    model = replace(model, training={**model.training, **made})
     if output is None:
         return Model(model)
     model.save(output, RUN)

@@ -227,7 +227,8 @@ def tune(  # one argument for each setting
     task.configuration["model"] = digest_model(model)
     results = task.run(range(seed, seed + runs), run, resume, progress)
     best = _best(results)
-    tuned = save_result(loaded.with_weights(best.weights), output)
+    summary = {**best.history.summary, "segments": len(tuning_set)}
+    tuned = save_result(loaded.with_weights(best.weights), output, tuning=summary)
     return Tuning(tuned, best.weights, tuple(one.history for one in results), best.history)
 
 

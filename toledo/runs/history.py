@@ -87,6 +87,12 @@ class History:
         return (self.start, *self.rounds)
 
     @property
+    def summary(self) -> dict[str, Any]:
+        """Return what a model keeps about the run that led to it."""
+        score = round(self.best_score, 4)
+        return {"by": self.tuner, "metric": self.metric, "seed": self.seed, "round": self.best, "score": score}
+
+    @property
     def last(self) -> Round:
         """Return the last round, or the start."""
         return self.all_rounds[-1]
