@@ -42,7 +42,7 @@ class CombinedLine(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Decoding:
+class StreamDecoding:
     """How segments are decided on: a rule, a factor of the tuned scale, threads, and what is learned from at once."""
 
     rule: Rule = Viterbi()  # noqa: RUF009 (frozen)
@@ -54,7 +54,7 @@ class Decoding:
 def combine_texts(
     combiner: Combiner,
     segments: Iterable[SegmentTexts],
-    how: Decoding = Decoding(),
+    how: StreamDecoding = StreamDecoding(),
     *,
     only: Collection[int] | None = None,
     sources: Iterable[str] | None = None,
@@ -107,7 +107,7 @@ def _combine_window(
     combiner: Combiner,
     lines: LineFormat,
     window: _Window,
-    how: Decoding,
+    how: StreamDecoding,
     only: Collection[int] | None,
     sources: list[str] | None,
 ) -> Iterator[CombinedLine]:
