@@ -9,7 +9,7 @@ from toledo.combination import combiner as combiner_module
 from toledo.combination.combiner import Combiner
 from toledo.combination.lines import ModelSources, tune_lines
 from toledo.combination.settings import CombinationSettings
-from toledo.combination.streaming import Decoding, combine_texts
+from toledo.combination.streaming import StreamDecoding, combine_texts
 from toledo.combination.tuning import TuningRun
 from toledo.consensus.mbr import MBR
 from toledo.consensus.registry import make_search_rule
@@ -44,7 +44,7 @@ def combiner(request: pytest.FixtureRequest) -> Combiner:
 
 
 def texts(combiner: Combiner, segments: Sequence[Sequence[Sequence[str]]], **how: object) -> list[str]:
-    return [line.text for line in combine_texts(combiner, segments, Decoding(**{"threads": 1, **how}))]  # type: ignore[arg-type]
+    return [line.text for line in combine_texts(combiner, segments, StreamDecoding(**{"threads": 1, **how}))]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("rule", ["viterbi", "mbr"])
@@ -69,7 +69,7 @@ def test_a_window_knows_its_own_segments(combiner: Combiner) -> None:
 def test_some_segments_are_what_they_are_among_all(combiner: Combiner) -> None:
     whole = texts(combiner, SEGMENTS, window=12)
     for only in ([0], [13, 14], [5, 39], [38]):
-        lines = combine_texts(combiner, iter(SEGMENTS), Decoding(threads=1, window=12), only=only)
+        lines = combine_texts(combiner, iter(SEGMENTS), StreamDecoding(threads=1, window=12), only=only)
         assert [line.text for line in lines] == [whole[number] for number in only]
     assert list(combine_texts(combiner, iter(SEGMENTS), only=[99])) == []
 
@@ -83,7 +83,7 @@ def test_no_more_is_read_than_a_window(combiner: Combiner) -> None:
             read += 1
             yield segment(read)
 
-    lines = combine_texts(combiner, endless(), Decoding(threads=1, window=20))
+    lines = combine_texts(combiner, endless(), StreamDecoding(threads=1, window=20))
     for _ in range(41):
         next(lines)
     assert read <= 60
@@ -92,7 +92,7 @@ def test_no_more_is_read_than_a_window(combiner: Combiner) -> None:
 def test_words_of_a_window_are_forgotten(combiner: Combiner) -> None:
     before = len(combiner.vocabulary)
     new = [[[f"{own[0]} unheard{number}"] for own in segment(number)] for number in range(6)]
-    lines = list(combine_texts(combiner, new, Decoding(threads=1, window=3)))
+    lines = list(combine_texts(combiner, new, StreamDecoding(threads=1, window=3)))
     assert len(combiner.vocabulary) == before
     assert {f"unheard{number}" for number in range(6)} == {line.text.split()[-1].lower() for line in lines}
     assert "unheard0" not in lines[-1].combined.lattice.forest.vocabulary
@@ -109,15 +109,15 @@ def test_sources_stay_with_their_segments(combiner: Combiner) -> None:
         )
         return [float(len(text)) for text in hypotheses]
 
-    how = Decoding(make_search_rule("mbr", judge, size=3), threads=1, window=12)
+    how = StreamDecoding(make_search_rule("mbr", judge, size=3), threads=1, window=12)
     sources = (f"source of name{number}" for number in range(len(SEGMENTS)))
     assert len(list(combine_texts(combiner, SEGMENTS, how, sources=sources))) == len(SEGMENTS)
     assert asked == {(f"name{number}", f"source of name{number}") for number in range(len(SEGMENTS))}
     with pytest.raises(InputError, match=r"39 segments, but systems has more"):
-        list(combine_texts(combiner, SEGMENTS, Decoding(threads=1), sources=["x"] * 39))
+        list(combine_texts(combiner, SEGMENTS, StreamDecoding(threads=1), sources=["x"] * 39))
 
 
 def test_the_segment_with_an_error_is_named(combiner: Combiner) -> None:
     wrong = [*SEGMENTS[:30], SEGMENTS[0][:2]]
     with pytest.raises(InputError, match="segment 31 has outputs of 2 systems"):
-        list(combine_texts(combiner, wrong, Decoding(threads=1, window=12)))
+        list(combine_texts(combiner, wrong, StreamDecoding(threads=1, window=12)))

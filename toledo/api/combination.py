@@ -45,7 +45,7 @@ from toledo.combination.network import NULL
 from toledo.combination.pictures import explanation_page
 from toledo.combination.selection import CHOICE, RESULT, TuningReport
 from toledo.combination.settings import BiasCriterion, CombinationObjective, CombinationSettings, LengthTarget
-from toledo.combination.streaming import WINDOW, CombinedLine, Decoding, combine_texts
+from toledo.combination.streaming import WINDOW, CombinedLine, StreamDecoding, combine_texts
 from toledo.combination.tuning import BEST_TEXTS, TuningRun, rule_of
 from toledo.consensus.choosing import as_hypotheses
 from toledo.consensus.registry import make_search_rule
@@ -429,8 +429,9 @@ class Combination(TableResult):
         **rule: Any,
     ) -> Iterator[CombinedLine]:
         if window < 1:
-            raise InputError(f"window is {window}, expected an int of at least 1", argument="window")
-        how = Decoding(_rule(scale=scale, **rule), scale, threads, window)
+            remedy = "give a number of segments, such as 4000"
+            raise InputError(f"window is {window}, expected an int of at least 1", argument="window", remedy=remedy)
+        how = StreamDecoding(_rule(scale=scale, **rule), scale, threads, window)
         given = in_order(_named(systems), self.systems)
         segments = _segments(dict(zip(self.systems, given, strict=True)), self.systems)
         texts = None if sources is None else _lines_of(sources, "sources")

@@ -106,7 +106,9 @@ class _Tiny:
 
     def combine(self) -> None:
         for tokenized in (True, False):
-            toledo.Combination.tune(self.systems, self.references, tokenized=tokenized).run(self.systems)
+            combination = toledo.Combination.tune(self.systems, self.references, tokenized=tokenized)
+            combination.run(self.systems)
+            combination.explain(self.systems)
 
     def train(self) -> None:
         toledo.train(*self.text, tokenized=True, output=self.directory / "model")

@@ -41,7 +41,7 @@ class CombinedLine(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Decoding:
+class StreamDecoding:
     """How segments are decided on: a rule, a factor of the tuned scale, threads, and what is learned from at once.
 
     Without rule and scale, those of the combiner decide.
@@ -56,7 +56,7 @@ class Decoding:
 def combine_texts(
     combiner: Combiner,
     segments: Iterable[SegmentTexts],
-    how: Decoding = Decoding(),
+    how: StreamDecoding = StreamDecoding(),
     *,
     only: Collection[int] | None = None,
     sources: Iterable[str] | None = None,
@@ -109,7 +109,7 @@ def _combine_window(
     combiner: Combiner,
     lines: LineFormat,
     window: _Window,
-    how: Decoding,
+    how: StreamDecoding,
     only: Collection[int] | None,
     sources: list[str] | None,
 ) -> Iterator[CombinedLine]:
