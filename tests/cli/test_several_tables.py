@@ -142,6 +142,15 @@ def test_what_cannot_be_added_is_refused(folder: Path, tmp_path: Path, arguments
     assert not (tmp_path / "both").exists()
 
 
+def test_the_model_that_was_given_stays_as_it_was(folder: Path) -> None:
+    first, second = toledo.load(folder / "first"), toledo.load(folder / "second")
+    words = len(first.phrase_model.source_vocabulary), len(first.phrase_model.target_vocabulary)
+    both = first.add(phrase_tables=[second], language_models=[second])
+    assert (len(first.phrase_model.source_vocabulary), len(first.phrase_model.target_vocabulary)) == words
+    assert first.translate("das auto ist klein") == "the auto is small"
+    assert both.translate("das auto ist klein") == "the car is small"
+
+
 def test_models_of_other_languages_are_refused(tmp_path: Path) -> None:
     texts = {"de": SOURCES, "en": TARGETS}
     for source, target in (("de", "en"), ("en", "de")):

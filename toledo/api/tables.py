@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
@@ -52,6 +53,7 @@ def extend(
     _refuse_unused(phrase_tables, settings, interpolate_on)
     _refuse_twice(phrase_tables, "phrase table")
     _refuse_twice(language_models, "language model")
+    model = _with_own_words(model)
     read = [_read_table(one, model, progress) for one in phrase_tables]
     tables = [_checked(table, model, name) for table, name in zip(read, map(_name, phrase_tables), strict=True)]
     _refuse_same([model.table, *tables], ["the model", *map(_name, phrase_tables)])
@@ -115,6 +117,12 @@ def _phrase_model(given: Model | PhraseModel | str | Path) -> PhraseModel:
     if isinstance(given, str | Path):
         return PhraseModel.load(given)
     return given if isinstance(given, PhraseModel) else given.phrase_model
+
+
+def _with_own_words(model: PhraseModel) -> PhraseModel:
+    """Return the model with copies of its vocabularies, so that the one that was given does not get new words."""
+    source, target = Vocabulary(model.source_vocabulary), Vocabulary(model.target_vocabulary)
+    return replace(model, table=replace(model.table, source_vocabulary=source, target_vocabulary=target))
 
 
 def _name(given: object) -> str:

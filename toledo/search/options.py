@@ -134,13 +134,16 @@ def prepare_options(
             begin, end = target_offsets[pair_target[first + i]], target_offsets[pair_target[first + i] + 1]
             estimates[i] = pair_scores[first + i] + estimate_words(scoring, target_words, begin, end - begin)
         order, place = np.argsort(-estimates, kind="mergesort"), offsets[s]
-        taken[:] = 0
+        if origin.size:
+            taken[:] = 0
         for i in range(estimates.size):
+            if place == offsets[s + 1]:
+                break
             pair = first + order[i]
-            number = origin[pair] if origin.size else 0
-            if limit and taken[number] == limit:
-                continue
-            taken[number] += 1
+            if limit and origin.size:
+                if taken[origin[pair]] == limit:
+                    continue
+                taken[origin[pair]] += 1
             table.pairs[place], table.static[place] = pair, pair_scores[pair]
             table.estimate[place] = estimates[order[i]]
             table.word_begin[place] = target_offsets[pair_target[pair]]
