@@ -107,6 +107,15 @@ def test_evidence_is_counted_beyond_chance() -> None:
     assert not evidence.translatable("unknown")
 
 
+def test_reserved_words_inside_of_others() -> None:
+    pairs = corpus_of(["das haus", "ein haustier"], ["the <unk>house", "a </s>pet"])
+    assert learn_rare_words(pairs, 5) is None
+
+
+def test_nothing_is_learned_from_long_or_empty_lines() -> None:
+    assert learn_rare_words(corpus_of(["a " * 200, "a"], ["b " * 200, ""]), 5) is None
+
+
 def test_too_little_text_says_nothing() -> None:
     rare = learn_rare_words(corpus_of(["das haus", "ein haustier"], ["the house", "a pet"]), 5)
     assert rare is None or not rare.rewritten

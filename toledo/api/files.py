@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -29,6 +30,8 @@ from toledo.progress import Progress, silent
 from toledo.results import Hypothesis, SampleList
 from toledo.text.corpus import encode_texts
 from toledo.text.vocabulary import split_words
+
+log = logging.getLogger(__name__)
 
 
 def read_lists(
@@ -133,6 +136,8 @@ def export_moses(
     for path in files:
         require_output(path)
     loaded = model if isinstance(model, PhraseModel) else PhraseModel.load(model)
+    if loaded.preparation.source.rare is not None:
+        log.warning("the model rewrites rare words, and other programs do not: give them `model.words(text)`")
     if language_model is not None and not loaded.language_models:
         raise InputError("the model has no language model", remedy="export something else")
     if filter is not None:

@@ -54,7 +54,10 @@ Translations = Sequence[frozenset[int]]
 
 def learn_rare_words(corpus: ParallelCorpus, below: int, threads: int | None = None) -> RareWords | None:
     """Return how to rewrite source words seen less than `below` times, and unknown ones; None if no rule is of use."""
-    pairs = _with_stems(corpus.select(corpus.usable(LONGEST)))
+    usable = corpus.usable(LONGEST)
+    if not usable.any():
+        return None
+    pairs = _with_stems(corpus.select(usable))
     evidence = PairEvidence(pairs, _translations(pairs, threads))
     counts = _counts(corpus)
     parts = frozenset(word for word, n in counts.items() if n >= SEEN_AS_PART and evidence.translatable(word))
@@ -68,10 +71,10 @@ def learn_rare_words(corpus: ParallelCorpus, below: int, threads: int | None = N
 
 
 def _with_stems(corpus: ParallelCorpus) -> ParallelCorpus:
-    """Return pairs whose target words are cut to their first letters."""
+    """Return pairs whose target words are cut to their first letters, and marked: none of them is a reserved word."""
     vocabulary = Vocabulary()
     words = enumerate(corpus.target_vocabulary)
-    stems = [number if number < len(RESERVED) else vocabulary.add(word.lower()[:STEM]) for number, word in words]
+    stems = [number if number < len(RESERVED) else vocabulary.add(f"~{word.lower()[:STEM]}") for number, word in words]
     target = Sentences(np.array(stems, np.int32)[corpus.target.words], corpus.target.offsets)
     return replace(corpus, target=target, target_vocabulary=vocabulary)
 
@@ -134,7 +137,6 @@ class PairEvidence:
         shares = _shares(pairs).tolist()
         self._chances = [1 - math.prod(1 - shares[one] for one in own) for own in translations]
         self._ids = {word: number for number, word in enumerate(pairs.source_vocabulary)}
-        self._targets: dict[int, frozenset[int]] = {}
         self._others: tuple[str, list[frozenset[int]]] = ("", [])
 
     def translatable(self, word: str) -> bool:
@@ -164,13 +166,8 @@ class PairEvidence:
         if self._others[0] != word:
             number = self._ids[word]
             lines = self._line[self._order[self._begin[number] : self._begin[number + 1]]].tolist()
-            self._others = word, [self._target(line) for line in lines]
+            self._others = word, [frozenset(self.pairs.target[line].tolist()) for line in lines]
         return self._others[1]
-
-    def _target(self, line: int) -> frozenset[int]:
-        if line not in self._targets:
-            self._targets[line] = frozenset(self.pairs.target[line].tolist())
-        return self._targets[line]
 
 
 def _examples(counts: dict[str, int], evidence: PairEvidence) -> list[str]:
