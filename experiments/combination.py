@@ -330,7 +330,8 @@ def design_table(stored: Stored) -> str:
                 shown = [f"{scores[name]:.2f}" for name in names]
                 more = ["–" if way == CHOICE else signed(scores[name] - base["scores"][name]) for name in names[1:]]
                 label = f"{way}: {scores['chosen']}" if way == DEFAULT else way
-                time = " + ".join(f"{one:.0f}" for one in runs[way][0]["seconds"].values()) if way in TUNED else ""
+                seconds = runs[way][0]["seconds"]
+                time = f"{seconds['tuning']:.0f} + {seconds['combining']:.0f}" if way in TUNED else ""
                 length = f"{scores[f'{references} length']:.3f}"
                 rows.append([design.name, " and ".join(references), label, *shown, length, cells[way], *more, time])
     titles = ["tuned on", "scored with", "", "BLEU", "chrF", "TER", "length"]

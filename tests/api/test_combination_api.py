@@ -32,16 +32,19 @@ def combination() -> toledo.Combination:
 
 def test_the_table(combination: toledo.Combination) -> None:
     lines = str(combination).splitlines()
-    assert lines[0].split() == ["system", "BLEU", "share"]
-    assert [line.split()[0] for line in lines[1:]] == ["one", "two", "three", "combination"]
+    assert lines[0].split() == ["system", "BLEU", "TER", "length", "share"]
+    assert [line.split()[0] for line in lines[1:]] == ["one", "two", "three", "MBR", "combination"]
     assert len({line.index(".") for line in lines[1:]}) == 1
-    assert len(lines[-1].split()) == 2
+    assert len(lines[-1].split()) == 4
+    assert [*combination.report.scores] == [*SYSTEMS, "MBR choice", "combination"]
+    assert combination.combiner.settings.length == "consensus"
     assert sum(combination.shares.values()) == pytest.approx(1.0)
     assert combination.bleu["combination"] > max(combination.bleu[name] for name in SYSTEMS)
     assert repr(combination).startswith("Combination(one, two, three; BLEU ")
     assert combination.to_dict()["bleu"]["one"] == round(combination.bleu["one"], 6)
     assert "objective:lattice-expected-bleu|entropy:1|" in combination.signature
-    assert [row["share"] is None for row in combination.rows_as_dicts()] == [False, False, False, True]
+    assert [row["share"] is None for row in combination.rows_as_dicts()] == [False, False, False, True, True]
+    assert combination.to_dict()["chosen"] == combination.report.chosen == "tuned, entropy 1"
 
 
 def test_systems_are_known_by_name(combination: toledo.Combination, caplog: pytest.LogCaptureFixture) -> None:
@@ -72,7 +75,9 @@ def test_rules(combination: toledo.Combination) -> None:
         assert len(combination.run(SYSTEMS, rule=rule, scale=2.0)) == 4
     assert len(combination.run(SYSTEMS, rule="mbr", metric="chrf", size=5)) == 4
     with pytest.raises(toledo.InputError, match="rule 'viterbi' has no scale"):
-        combination.run(SYSTEMS, scale=2.0)
+        combination.run(SYSTEMS, rule="viterbi", scale=2.0)
+    assert combination.run(SYSTEMS) == combination.run(SYSTEMS, rule="mbr", metric="bleu", scale=0.3)
+    assert combination.run(SYSTEMS, metric="bleu", scale=0.3) == combination.run(SYSTEMS, scale=0.3)
     with pytest.raises(toledo.UnknownNameError, match="no rule 'mbrr': did you mean 'mbr'"):
         combination.run(SYSTEMS, rule="mbrr")
 
@@ -120,6 +125,27 @@ def test_in_one_call(combination: toledo.Combination) -> None:
         toledo.combine(SYSTEMS, tune=(SYSTEMS, REFERENCES), entropi=[1.0])  # type: ignore[call-arg]
 
 
+def test_candidates_are_shown_and_goals_are_mixed() -> None:
+    systems = {name: texts * 12 for name, texts in SYSTEMS.items()}
+    found = toledo.Combination.tune(
+        systems, REFERENCES * 12, entropy=[1.0], document_ids=[str(number // 8) for number in range(48)]
+    )
+    assert [*found.report.validated] == ["MBR choice", "equal shares", "tuned, entropy 1"]
+    lines = str(found).splitlines()
+    assert lines[7].split() == ["cross-validated", "BLEU", "TER", "length", "value"]
+    assert sum(line.endswith(" *") for line in lines) == 1
+    assert f"chosen:{found.report.chosen}|" in found.signature
+    mixed = toledo.Combination.tune(
+        SYSTEMS,
+        REFERENCES,
+        entropy=[1.0],
+        objective="list-expected-bleu",
+        metrics=["bleu", "0.5*ter", "chrf"],
+        bias=0.0,
+    )
+    assert len(mixed.run(SYSTEMS)) == 4
+
+
 def test_language_models_and_features_of_users(tmp_path: Path) -> None:
     model = toledo.LanguageModel.train([text.lower() for text in REFERENCES], 2)
     long_words = of_words("long", 1, lambda words: float(len(words[-1]) > 4))
@@ -136,6 +162,11 @@ def test_language_models_and_features_of_users(tmp_path: Path) -> None:
     ({"one": ["a"]}, {}, "two systems or more"),
     ({"one": ["a"], "two": ["a", "b"]}, {}, r"1 segments, but system 'two' has more"),
     ({"one": ["a"], "combination": ["b"]}, {}, "no system can be called combination"),
+    ({"one": ["a"], "MBR choice": ["b"]}, {}, "no system can be called MBR choice"),
+    ({"one": ["a"], "two": ["b"]}, {"document_ids": ["a", "b"]}, "systems has 1 segments, document_ids 2"),
+    ({"one": ["a"], "two": ["b"]}, {"metrics": ["ter"]}, "ter cannot be tuned on lattices"),
+    ({"one": ["a"], "two": ["b"]}, {"rule": "nonsense"}, "no rule 'nonsense'"),
+    ({"one": ["a"], "two": ["b"]}, {"objective": "lattice-bleu", "metrics": ["nonsense"]}, "no metric 'nonsense'"),
     ({"one": ["a"], "two": toledo.Runs(["b"])}, {}, "several runs"),
     ({"one": [""], "two": [""]}, {}, "the outputs are empty"),
     ({"one": ["a"], "two": ["b"]}, {"sources": ["a", "b"]}, "systems has 1 segments, sources 2"),

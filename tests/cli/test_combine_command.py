@@ -217,7 +217,8 @@ def test_what_is_refused(folder: Path) -> None:
     assert "'E' was not tuned with (A, B, C)" in refusal("run", "combo", "--systems", *FILES, "E=short.en")
     assert "ref.en" in refusal("run", "ref.en", "--systems", *FILES)
     assert "the output is also an input" in refusal("run", "combo", "--systems", *FILES, "-o", FILES[1])
-    assert "has no scale" in refusal("run", "combo", "--systems", *FILES, "--scale", 2)
+    assert "has no scale" in refusal("run", "combo", "--systems", *FILES, "--rule", "viterbi", "--scale", 2)
+    assert "cannot be tuned on lattices" in refusal("tune", "-r", "ref.en", "--metric", "ter", "--systems", *FILES, *to)
     assert "has no metric" in refusal("run", "combo", "--systems", *FILES, "--rule", "consensus", "--metric", "ter")
     assert "--objective" in fail(
         "combine", "tune", "--method", "lattice-bleu", "-r", "ref.en", "--systems", *FILES, *to

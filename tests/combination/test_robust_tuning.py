@@ -100,7 +100,7 @@ def test_the_length_of_the_reference_pads_and_is_warned_of(caplog: pytest.LogCap
     plain = tuned(said, references, settings).report.scores
     assert "longer than the outputs" not in caplog.text
     padded = tuned(said, references, replace(settings, length="reference")).report.scores
-    assert "longer than the outputs are on average: it may be padded" in caplog.text
+    assert "longer than the outputs are on average: tuning asked for the length of the reference" in caplog.text
     mean = np.mean([plain[f"S{number}"].length for number in range(5)])
     assert abs(plain[RESULT].length / mean - 1.0) < abs(padded[RESULT].length / mean - 1.0)
     assert padded[RESULT].length > 1.03 * mean

@@ -211,27 +211,11 @@ class Combination(TableResult):
         names = tuple(name for name in features if isinstance(name, str))
         functions = [one for one in features if not isinstance(one, str)]
         settings = CombinationSettings(
-            language=language,
-            tokenized=tokenized,
-            lm_order=lm_order,
-            bias=bias,
-            bias_by=bias_by,
-            objective=objective,
-            metrics=_tuple(metrics),
-            features=names,
-            skeletons=skeletons,
-            entropy=tuple(entropy),
-            l2=l2,
-            sparse_l2=sparse_l2,
-            min_segments=min_segments,
-            skeleton_weights=skeleton_weights,
-            length=length,
-            rule=rule,
-            scale=scale,
-            folds=folds,
-            select_by=_tuple(select_by),
-            synonyms=None if synonyms is None else str(synonyms),
-        )
+            language=language, tokenized=tokenized, lm_order=lm_order, bias=bias, bias_by=bias_by, objective=objective,
+            metrics=_tuple(metrics), features=names, skeletons=skeletons, entropy=tuple(entropy), l2=l2,
+            sparse_l2=sparse_l2, min_segments=min_segments, skeleton_weights=skeleton_weights, length=length, rule=rule,
+            scale=scale, folds=folds, select_by=_tuple(select_by), synonyms=None if synonyms is None else str(synonyms),
+        )  # fmt: skip
         rule_of(settings)
         named = _named(systems)
         if taken := {RESULT, CHOICE} & named.keys():

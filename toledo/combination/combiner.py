@@ -114,7 +114,7 @@ class Combiner:
             every = (tune_with(replace(settings, bias=bias, folds=0), model.mixture(bias)) for bias in BIASES)
             best = max(every, key=lambda one: one.bleu[RESULT])
             found = tune_with(replace(settings, bias=best.settings.bias), best.model, replace(run, resume=True))
-        tell(found.report)
+        tell(found.report, settings.length)
         return found
 
     @classmethod

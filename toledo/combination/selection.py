@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from toledo.combination.alignment import Matcher
 from toledo.combination.goals import Goal, Judge, PreparedGoal, TextScores, WordIds, as_tables, from_tables, metrics_of
+from toledo.combination.settings import LengthTarget
 from toledo.combination.tuning import CombinationTuning, TunedStages, TuningRun
 from toledo.errors import InputError
 from toledo.runs.checkpoint import Checkpoint
@@ -189,8 +190,11 @@ def deal(documents: Sequence[str], folds: int) -> list[NDArray[np.int64]]:
     return [np.array(part, np.int64) for part in parts]
 
 
-def tell(report: TuningReport) -> None:
-    """Say what was chosen, and warn where tuning did not help or where the combination is padded."""
+def tell(report: TuningReport, length: LengthTarget | None) -> None:
+    """Say what was chosen, and warn where tuning did not help or where the combination is padded.
+
+    `length` is what tuning asked for.
+    """
     if report.values:
         log.info("cross-validated: %s", ", ".join(f"{name} {value:.2f}" for name, value in report.values.items()))
     if report.chosen == CHOICE:
@@ -208,10 +212,11 @@ def tell(report: TuningReport) -> None:
     longer = scores[RESULT].length / max(float(np.mean(systems)), 1e-9) - 1.0
     if abs(longer) > OTHER_LENGTH:
         log.warning(
-            "the combination is %.1f %% %s than the outputs are on average: it may be %s to fit the reference"
-            " (length of the outputs: `length=consensus`)",
-            abs(100.0 * longer), *(("longer", "padded") if longer > 0.0 else ("shorter", "cut")),
-        )  # fmt: skip
+            "the combination is %.1f %% %s than the outputs are on average%s",
+            abs(100.0 * longer),
+            "longer" if longer > 0.0 else "shorter",
+            ": tuning asked for the length of the reference; see `length=consensus`" if length == "reference" else "",
+        )
     if scores[RESULT].ter > scores[CHOICE].ter:
         log.warning(
             "TER on the tuning set is %.2f, that of the MBR choice of the outputs %.2f: the combination may be padded",
