@@ -87,7 +87,7 @@ class KernelCache(CodeCache):
 
 
 class CalleeCache(KernelCache):
-    """The cache of one kernel's code for the kernels that call it: no machine code, and no shipped kernels.
+    """The cache of one kernel's code for the kernels that call it, which is not machine code yet.
 
     Code that Python calls has all that callers need, so it is taken where there is some.
     """
@@ -103,8 +103,8 @@ class CalleeCache(KernelCache):
     def find_overload(self, signature: Any, target_context: Any) -> Any:
         """Return compiled code for a signature from this process, the user's cache or the shipped kernels, or None."""
         dispatcher = self._kernel.dispatcher
-        found = share_code(dispatcher, dispatcher._cache, signature)
-        return found or self._found("kept", self.directory, signature, target_context)
+        shared = share_code(dispatcher, dispatcher._cache, signature)
+        return super().find_overload(signature, target_context) if shared is None else shared
 
 
 def _remove_old(directory: Path, base: str) -> None:

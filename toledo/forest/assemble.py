@@ -33,7 +33,7 @@ def join(forests: Sequence[Forest]) -> Forest:
             raise InputError(f"forest {index} has its own vocabulary", remedy="pass one Vocabulary to all constructors")
     shapes, sizes = [forest.shape for forest in forests], [forest.edges for forest in forests]
     nodes = offsets_of(forest.nodes for forest in forests)
-    return Forest(
+    return Forest.from_checked(
         shape=Shape(
             join_offsets([shape.sentences for shape in shapes]),
             join_offsets([shape.head_edges for shape in shapes]),
@@ -70,7 +70,7 @@ def _part(forest: Forest, begin_node: int, end_node: int, begin: int, end: int) 
 
     shape, sparse = forest.shape, forest.sparse
     tail_offsets, tails = rows(shape.tail_offsets, shape.tails)
-    return Forest(
+    return Forest.from_checked(
         shape=Shape(
             np.array([0, end_node - begin_node]),
             shape.head_edges[begin_node : end_node + 1] - shape.head_edges[begin_node],

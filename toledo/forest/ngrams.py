@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -242,7 +242,7 @@ def _assemble(forest: Forest, found: Split, order: int, scored: tuple[str, ...])
     old = None if forest.provenance is None else forest.provenance[origins[chosen]]
     count = int(found.ngrams.used[0])
     return NGramForest(
-        forest=replace(ordered, provenance=old),
+        forest=Forest.from_checked(**{**vars(ordered), "provenance": old}),
         order=order,
         offsets=offsets,
         ids=ids,
