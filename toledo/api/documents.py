@@ -29,7 +29,7 @@ from toledo.search.document.models.bleu import BLEUModel, bleu_weights
 from toledo.search.document.models.model import MODELS, DocumentModel
 from toledo.search.document.models.semantic import SemanticModel, SemanticSpace
 from toledo.search.document.search import Derivation, DocumentSearch
-from toledo.search.document.settings import STARTS, Acceptance, DocumentSettings, bleu_settings
+from toledo.search.document.settings import STARTS, Acceptance, DocumentSettings, bleu_settings, preset_settings
 from toledo.search.document.translation import (
     PREFIX,
     STATES,
@@ -46,7 +46,7 @@ from toledo.text.preparation import TOKENIZED, Preparation
 from toledo.text.vocabulary import split_words
 from toledo.tuning.documents.tune import DocumentTask
 from toledo.tuning.documents.tune import tune_documents as tune_task
-from toledo.tuning.initial import Initial, with_sparse
+from toledo.tuning.initial import Initial, docent_weights, with_sparse
 from toledo.tuning.settings import DOCUMENT_OBJECTIVES, DocumentMethod, DocumentPRO
 from toledo.weights import Weights
 
@@ -82,6 +82,7 @@ class TranslateDocumentOptions(DocumentOptions, total=False):
     tokenized: bool
     references: ReferenceTexts | None
     keep: Keep
+    preset: str | None
     output: str | Path | None
     resume: bool
     threads: int | None
@@ -145,6 +146,7 @@ def translate_document(
     tokenized: bool = False,
     references: ReferenceTexts | None = None,
     keep: Keep = "best",
+    preset: str | None = None,
     output: str | Path | None = None,
     resume: bool = False,
     threads: int | None = None,
@@ -157,15 +159,18 @@ def translate_document(
     (parity, type-token, ovix, lix, consistency, semantic), models or functions to weights; those that the model was
     tuned with are used, too. Texts are raw if the model translates raw text, unless they are `tokenized` into its
     words. With `references`, BLEU is reported, that of the model's words. `start` is beam, random, or a file of
-    derivations; `keep="last"` returns the last state in place of the best, as a sample. With `output` the translations
-    are written there: XML into a file named .xml or .sgm, else lines. After Ctrl-C the best translations so far are in
-    it, and `resume=True` continues.
+    derivations; `keep="last"` returns the last state in place of the best, as a sample. `preset="thesis"` decodes as
+    Smith (2015): Docent's default weights and operations, a million steps from random translations. With `output` the
+    translations are written there: XML into a file named .xml or .sgm, else lines. After Ctrl-C the best translations
+    so far are in it, and `resume=True` continues.
     """
     _check_output(output, resume, keep)
-    loaded = as_model(model)
+    base, loaded = preset_settings(preset), as_model(model)
+    if preset is not None:
+        loaded = loaded.with_weights(Weights({**loaded.weights, **docent_weights(loaded.feature_names)}))
     prepared = TOKENIZED if tokenized else loaded.preparation
     text = _read(sources, references, document_ids, prepared)
-    chosen, derivations = _settings(DocumentSettings(), settings, text.documents)
+    chosen, derivations = _settings(base, settings, text.documents)
     models, weights = _document_models(loaded, document_models, semantic_space)
     if _referenced(text) and BLEUModel.name not in weights:
         models, weights = (*models, BLEUModel()), {**weights, BLEUModel.name: 0.0}
