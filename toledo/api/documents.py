@@ -169,7 +169,7 @@ def translate_document(
     if preset is not None:
         loaded = loaded.with_weights(Weights({**loaded.weights, **docent_weights(loaded.feature_names)}))
     prepared = TOKENIZED if tokenized else loaded.preparation
-    text = _read(sources, references, document_ids, prepared)
+    text = read_document_text(sources, references, document_ids, prepared)
     chosen, derivations = _settings(base, settings, text.documents)
     models, weights = _document_models(loaded, document_models, semantic_space)
     if _referenced(text) and BLEUModel.name not in weights:
@@ -212,12 +212,19 @@ def oracle(
         path, drawing_seed = Path(pseudo_reference), int(settings.get("seed", 1))
         text = _read_or_draw(path, sources, document_ids, loaded, prepared, drawing_seed)
     else:
-        text = _read(sources, references, document_ids, prepared)
-    chosen, derivations = _settings(bleu_settings(DocumentSettings(), guided), settings, text.documents)
-    own = {name: value for name, value in loaded.weights.items() if name in _sentence_features(loaded)}
-    search = DocumentSearch(loaded, chosen, (BLEUModel(),), bleu_weights(own, guided))
+        text = read_document_text(sources, references, document_ids, prepared)
+    search, derivations = oracle_search(loaded, text.documents, guided, settings)
     run = DocumentRun(search, text.documents, derivations, digest_model(model))
     return _finish(run, text, prepared, "best", output, resume, threads, progress)
+
+
+def oracle_search(
+    model: PhraseModel, documents: Sequence[Document], guided: bool, settings: DocumentOptions
+) -> tuple[DocumentSearch, list[Derivation] | None]:
+    """Return a search for BLEU, and the derivations that it starts from if they are given."""
+    chosen, derivations = _settings(bleu_settings(DocumentSettings(), guided), settings, documents)
+    own = {name: value for name, value in model.weights.items() if name in _sentence_features(model)}
+    return DocumentSearch(model, chosen, (BLEUModel(),), bleu_weights(own, guided)), derivations
 
 
 def tune_documents(
@@ -299,7 +306,7 @@ def _check_output(output: str | Path | None, resume: bool, keep: str = "best") -
         raise InputError("there is nothing to continue without an output file", remedy="give the `output` of before")
 
 
-def _read(
+def read_document_text(
     sources: Texts, references: ReferenceTexts | None, document_ids: Texts | None, prepared: Preparation
 ) -> DocumentText:
     """Read documents from files in any form, or from texts, in the words of a model."""
@@ -361,9 +368,9 @@ def _read_or_draw(
     """Read a reference; if there is no such file, draw and write one: a random translation, so within reach."""
     if path.exists():
         log.info("%s: taken as the reference", path)
-        return _read(sources, [path], document_ids, prepared)
+        return read_document_text(sources, [path], document_ids, prepared)
     require_output(path)
-    text = _read(sources, None, document_ids, prepared)
+    text = read_document_text(sources, None, document_ids, prepared)
     results = DocumentSearch(model, DocumentSettings(steps=0, start="random", seed=seed + 1)).search(text.documents)
     target = prepared.target
     lines = [[target.write(" ".join(part.words)) for part in result.translations] for result in results]
@@ -376,7 +383,7 @@ def _referenced(text: DocumentText) -> bool:
 
 
 def _referenced_documents(pair: DocumentPair, prepared: Preparation) -> list[Document]:
-    found = list(_read(pair[0], pair[1], pair[2] if len(pair) > 2 else None, prepared).documents)
+    found = list(read_document_text(pair[0], pair[1], pair[2] if len(pair) > 2 else None, prepared).documents)
     if not any(word for document in found for part in document.segments for text in part.references for word in text):
         raise InputError(
             "each segment has an empty reference", remedy="check that the references belong to this source file"
