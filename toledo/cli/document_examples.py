@@ -23,7 +23,7 @@ def examples(
     document_ids: DocumentIds = None,
     guided: Annotated[bool, flag("Propose changes by sampling from the model; BLEU decides.")] = False,
     tokenized: Tokenized = False,
-    search: DocumentSearchOptions = DocumentSearchOptions(),
+    search: DocumentSearchOptions = DocumentSearchOptions(),  # noqa: B008 (frozen)
     write_report: Annotated[Path | None, Parameter(help="HTML page with the translations side by side.")] = None,
     segments: Annotated[int, Parameter(help="Number of segments on the page, by the change of chrF.")] = 50,
     output: Annotated[Path, Parameter(alias="-o", help="File for all segments, one JSON object per line.")],

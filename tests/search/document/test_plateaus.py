@@ -35,15 +35,14 @@ MODEL = small_model(CONTENT, (3,), 6, True, VALUES)
 RESEGMENT = Operations(0, 0, 0, 1, 0, 0, 0, phrase_resegmentation_decay=0.9)
 
 
-def test_hill_climbing_crosses_a_plateau() -> None:
-    """No single change of y y z to x y z y … raises BLEU: a word that matches nothing must change first."""
-    document = document_of([list("ab")], [[list("xy")]])
-    settings = bleu_settings(DocumentSettings(steps=2000, max_rejected=500))
-    search = DocumentSearch(MODEL, settings, [BLEUModel()], bleu_weights(MODEL.weights))
-    state = search.start(document)
-    result = search.run(state)
-    assert result.best.features["bleu"] == pytest.approx(100.0)
-    assert result.steps < 2000  # changes that leave the score as it is do not count as progress
+def test_hill_climbing_walks_on_a_plateau_and_does_not_count_it_as_progress() -> None:
+    document = document_of([list("ab")], [[list("vw")]])  # no translation has a word of the reference
+    settings = bleu_settings(DocumentSettings(steps=2000, max_rejected=50))
+    search = DocumentSearch(MODEL, settings, [BLEUModel("none")], bleu_weights(MODEL.weights))
+    result = search.run(search.start(document))
+    assert result.best.features["bleu"] == 0.0
+    assert result.accepted > 10
+    assert result.steps == 50
 
 
 def _out_of_order(search: DocumentSearch) -> list[tuple[int, int]]:
@@ -96,9 +95,7 @@ def test_examples_are_judged_by_the_unseen_reference(tmp_path: Path) -> None:
     )
     assert found.totals["bleu"][1] >= found.totals["bleu"][0]
     assert [one.after for one in found.segments] == ["x y", "z x"]
-    ter = toledo.evaluate(["x y", "z x"], [["x x", "z y"]], metrics=["ter"])
     assert found.totals["unseen_ter"][1] == pytest.approx(50.0)
-    assert ter is not None
     assert found.better + found.worse <= 2
     found.write(tmp_path / "examples.jsonl")
     assert len((tmp_path / "examples.jsonl").read_text().splitlines()) == 2
