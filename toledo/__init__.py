@@ -22,6 +22,7 @@ _MODULES = {  # module → names
     "api.choose": "choose choose_many iter_choose tune_votes",
     "api.combination": "Combination Combined ExplainedCombination combine",
     "api.demo": "demo",
+    "api.document_examples": "DecodingExample DecodingExamples bleu_examples",
     "api.documents": "DocumentTuning oracle translate_document tune_documents",
     "api.refine": "Refinement refine",
     "api.tune": "Tuning tune tune_lists",

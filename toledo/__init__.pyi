@@ -15,6 +15,9 @@ from toledo.api.combination import Combined as Combined
 from toledo.api.combination import ExplainedCombination as ExplainedCombination
 from toledo.api.combination import combine as combine
 from toledo.api.demo import demo as demo
+from toledo.api.document_examples import DecodingExample as DecodingExample
+from toledo.api.document_examples import DecodingExamples as DecodingExamples
+from toledo.api.document_examples import bleu_examples as bleu_examples
 from toledo.api.documents import DocumentTuning as DocumentTuning
 from toledo.api.documents import oracle as oracle
 from toledo.api.documents import translate_document as translate_document

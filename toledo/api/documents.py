@@ -29,7 +29,7 @@ from toledo.search.document.models.bleu import BLEUModel, bleu_weights
 from toledo.search.document.models.model import MODELS, DocumentModel
 from toledo.search.document.models.semantic import SemanticModel, SemanticSpace
 from toledo.search.document.search import Derivation, DocumentSearch
-from toledo.search.document.settings import STARTS, Acceptance, DocumentSettings, bleu_settings
+from toledo.search.document.settings import STARTS, Acceptance, DocumentSettings, bleu_settings, preset_settings
 from toledo.search.document.translation import (
     PREFIX,
     STATES,
@@ -46,7 +46,7 @@ from toledo.text.preparation import Preparation
 from toledo.text.vocabulary import split_words
 from toledo.tuning.documents.tune import DocumentTask
 from toledo.tuning.documents.tune import tune_documents as tune_task
-from toledo.tuning.initial import Initial, with_sparse
+from toledo.tuning.initial import Initial, docent_weights, with_sparse
 from toledo.tuning.settings import DOCUMENT_OBJECTIVES, DocumentMethod, DocumentPRO
 from toledo.weights import Weights
 
@@ -82,6 +82,7 @@ class TranslateDocumentOptions(DocumentOptions, total=False):
     tokenized: bool
     references: ReferenceTexts | None
     keep: Keep
+    preset: str | None
     output: str | Path | None
     resume: bool
     threads: int | None
@@ -145,6 +146,7 @@ def translate_document(
     tokenized: bool = False,
     references: ReferenceTexts | None = None,
     keep: Keep = "best",
+    preset: str | None = None,
     output: str | Path | None = None,
     resume: bool = False,
     threads: int | None = None,
@@ -157,15 +159,18 @@ def translate_document(
     (parity, type-token, ovix, lix, consistency, semantic), models or functions to weights; those that the model was
     tuned with are used, too. Texts are raw if the model translates raw text, unless they are `tokenized` into its
     words. With `references`, BLEU is reported, that of the model's words. `start` is beam, random, or a file of
-    derivations; `keep="last"` returns the last state in place of the best, as a sample. With `output` the translations
-    are written there: XML into a file named .xml or .sgm, else lines. After Ctrl-C the best translations so far are in
-    it, and `resume=True` continues.
+    derivations; `keep="last"` returns the last state in place of the best, as a sample. `preset="thesis"` decodes as
+    Smith (2015): Docent's default weights and operations, a million steps from random translations. With `output` the
+    translations are written there: XML into a file named .xml or .sgm, else lines. After Ctrl-C the best translations
+    so far are in it, and `resume=True` continues.
     """
     _check_output(output, resume, keep)
-    loaded = as_model(model)
+    base, loaded = preset_settings(preset), as_model(model)
+    if preset is not None:
+        loaded = loaded.with_weights(Weights({**loaded.weights, **docent_weights(loaded.feature_names)}))
     prepared = loaded.preparation.of_words if tokenized else loaded.preparation
-    text = _read(sources, references, document_ids, prepared)
-    chosen, derivations = _settings(DocumentSettings(), settings, text.documents, prepared)
+    text = read_document_text(sources, references, document_ids, prepared)
+    chosen, derivations = _settings(base, settings, text.documents, prepared)
     models, weights = _document_models(loaded, document_models, semantic_space)
     if _referenced(text) and BLEUModel.name not in weights:
         models, weights = (*models, BLEUModel()), {**weights, BLEUModel.name: 0.0}
@@ -207,12 +212,19 @@ def oracle(
         path, drawing_seed = Path(pseudo_reference), int(settings.get("seed", 1))
         text = _read_or_draw(path, sources, document_ids, loaded, prepared, drawing_seed)
     else:
-        text = _read(sources, references, document_ids, prepared)
-    chosen, derivations = _settings(bleu_settings(DocumentSettings(), guided), settings, text.documents, prepared)
-    own = {name: value for name, value in loaded.weights.items() if name in _sentence_features(loaded)}
-    search = DocumentSearch(loaded, chosen, (BLEUModel(),), bleu_weights(own, guided))
+        text = read_document_text(sources, references, document_ids, prepared)
+    search, derivations = oracle_search(loaded, text.documents, guided, settings)
     run = DocumentRun(search, text.documents, derivations, digest_model(model))
     return _finish(run, text, prepared, "best", output, resume, threads, progress)
+
+
+def oracle_search(
+    model: PhraseModel, documents: Sequence[Document], guided: bool, settings: DocumentOptions
+) -> tuple[DocumentSearch, list[Derivation] | None]:
+    """Return a search for BLEU, and the derivations that it starts from if they are given."""
+    chosen, derivations = _settings(bleu_settings(DocumentSettings(), guided), settings, documents, model.preparation)
+    own = {name: value for name, value in model.weights.items() if name in _sentence_features(model)}
+    return DocumentSearch(model, chosen, (BLEUModel(),), bleu_weights(own, guided)), derivations
 
 
 def tune_documents(
@@ -294,7 +306,7 @@ def _check_output(output: str | Path | None, resume: bool, keep: str = "best") -
         raise InputError("there is nothing to continue without an output file", remedy="give the `output` of before")
 
 
-def _read(
+def read_document_text(
     sources: Texts, references: ReferenceTexts | None, document_ids: Texts | None, prepared: Preparation
 ) -> DocumentText:
     """Read documents from files in any form, or from texts, in the words of a model."""
@@ -356,9 +368,9 @@ def _read_or_draw(
     """Read a reference; if there is no such file, draw and write one: a random translation, so within reach."""
     if path.exists():
         log.info("%s: taken as the reference", path)
-        return _read(sources, [path], document_ids, prepared)
+        return read_document_text(sources, [path], document_ids, prepared)
     require_output(path)
-    text = _read(sources, None, document_ids, prepared)
+    text = read_document_text(sources, None, document_ids, prepared)
     results = DocumentSearch(model, DocumentSettings(steps=0, start="random", seed=seed + 1)).search(text.documents)
     target = prepared.target
     lines = [[target.write(" ".join(part.words)) for part in result.translations] for result in results]
@@ -371,7 +383,7 @@ def _referenced(text: DocumentText) -> bool:
 
 
 def _referenced_documents(pair: DocumentPair, prepared: Preparation) -> list[Document]:
-    found = list(_read(pair[0], pair[1], pair[2] if len(pair) > 2 else None, prepared).documents)
+    found = list(read_document_text(pair[0], pair[1], pair[2] if len(pair) > 2 else None, prepared).documents)
     if not any(word for document in found for part in document.segments for text in part.references for word in text):
         raise InputError(
             "each segment has an empty reference", remedy="check that the references belong to this source file"

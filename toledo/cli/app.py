@@ -58,6 +58,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
             "translate": "toledo.cli.document:translate",
             "tune": "toledo.cli.document:tune",
             "oracle": "toledo.cli.document:oracle",
+            "examples": "toledo.cli.document_examples:examples",
             "semantic-space": "toledo.cli.document:semantic_space",
         },
         "model": {"info": "toledo.cli.exchange:model_info", "add": "toledo.cli.exchange:add_to_model"},

@@ -13,7 +13,14 @@ from toledo.cli.messages import json_lines, milestones, print_result, progress_f
 from toledo.cli.options import COMMON, Common, Output, OutputDirectory, Resume, Seed, Threads, Tokenized, flag, repeated
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, require_different, require_output, write_lines
-from toledo.search.document.settings import LOGARITHMIC, STARTS, DocumentSettings, bleu_settings, options_of
+from toledo.search.document.settings import (
+    LOGARITHMIC,
+    STARTS,
+    DocumentSettings,
+    bleu_settings,
+    options_of,
+    preset_settings,
+)
 from toledo.settings import describe
 from toledo.tuning.settings import DOCUMENT_OBJECTIVES, DocumentGradient, DocumentPRO
 
@@ -44,15 +51,18 @@ SpaceDirectory = Annotated[
 class DocumentSearchOptions:
     """How documents are searched, and which states are written."""
 
-    start: Annotated[str, Parameter(help="First state: beam, random, or a file of Moses' -report-segmentation.")] = (
-        "beam"
-    )
+    start: Annotated[
+        str | None,
+        Parameter(help="First state: beam, random, or a file of Moses' -report-segmentation. [default: beam]"),
+    ] = None
     operation: Annotated[
         tuple[str, ...],
         repeated("NAME=WEIGHT: use only the named operations (change, swap, move, resegment, …), this often."),
     ] = ()
-    steps: Annotated[int, Parameter(help="Number of steps for each document.")] = 100_000
-    max_rejected: Annotated[int | None, Parameter(help="Stop after this many rejected changes in a row.")] = None
+    steps: Annotated[int | None, Parameter(help="Number of steps for each document. [default: 100000]")] = None
+    max_rejected: Annotated[
+        int | None, Parameter(help="Stop after this many steps in a row that do not change the score.")
+    ] = None
     seconds: Annotated[float | None, Parameter(help="Time limit for each document, in seconds.")] = None
     record: Annotated[
         str | None,
@@ -75,6 +85,7 @@ class DocumentSearchOptions:
             "record": int(record) if record is not None and record.isascii() and record.isdigit() else record,
             "seed": seed,
         }
+        found = {name: value for name, value in found.items() if value is not None}
         operations = {name.replace("-", "_"): value for name, value in numbers(self.operation, "--operation").items()}
         found |= {"operations": operations} if operations else {}
         return found | ({} if accept is None else {"accept": accept})
@@ -107,6 +118,14 @@ def translate(
             group=SEARCH,
         ),
     ] = "hill-climbing",
+    preset: Annotated[
+        Literal["thesis"] | None,
+        Parameter(
+            help="thesis: as Smith (2015), with Docent's default weights and operations, from random translations, "
+            "1000000 steps; other options change that.",
+            group=SEARCH,
+        ),
+    ] = None,
     keep: Annotated[
         Literal["best", "last"], Parameter(help="State to write: the best one, or the last one as a sample.")
     ] = "best",
@@ -129,10 +148,13 @@ def translate(
         toledo document translate model test.xml --document-model consistency=5 -o out.xml
         toledo document translate model test.de --document-ids test.ids -r test.en --write-plot search.html -o out.en
         toledo document translate model test.xml --start random --accept annealing --steps 1000000 -o out.xml
+        toledo document translate model test.xml --preset thesis -o out.xml
     """
     search.check(output, common, source, document_ids, weights, *reference)
     given, models = search.given(seed, accept), numbers(document_model, "--document-model")
-    settings = DocumentSettings().changed(given)
+    if preset is not None and weights is not None:
+        raise InputError("--preset has its own weights", remedy="leave --preset or --weights out")
+    settings = preset_settings(preset).changed(given)
     from toledo.api.documents import translate_document
 
     found = translate_document(
@@ -144,6 +166,7 @@ def translate(
         tokenized=tokenized,
         references=reference or None,
         keep=keep,
+        preset=preset,
         output=None if common.json and output == STANDARD_STREAM else output,
         resume=resume,
         threads=threads,
@@ -152,7 +175,8 @@ def translate(
     )
     files = {"weights": weights, "semantic-space": semantic_space}
     options = options_of(settings, models) | {name: str(file) for name, file in files.items() if file is not None}
-    _write("translate", found, {**options, "start": search.start, "keep": keep}, (output, search, common))
+    options |= {"start": search.start or settings.start, "keep": keep, **({"preset": preset} if preset else {})}
+    _write("translate", found, options, (output, search, common))
 
 
 def oracle(
@@ -202,7 +226,12 @@ def oracle(
         **given,
     )
     options = {name: value for name, value in options_of(settings, {}).items() if name not in ("accept", DOCUMENT)}
-    _write("oracle", found, {**options, "start": search.start, "guided": guided}, (output, search, common))
+    _write(
+        "oracle",
+        found,
+        {**options, "start": search.start or settings.start, "guided": guided},
+        (output, search, common),
+    )
 
 
 def semantic_space(

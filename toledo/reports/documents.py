@@ -27,6 +27,9 @@ LANGUAGE_MODEL = "lm"
 MOST_LINES, MOST_ROWS = 60, 200
 LITTLE = 10.0  # BLEU: below it, there is no movement to see
 DOCUMENT = "document."
+SPARSE = ":"  # in the names of sparse features
+MOST_FEATURES, MOST_STEPS = 24, 40
+MEANS = "means over documents"
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,8 @@ def courses_of(translation: DocumentTranslation) -> list[Course]:
 def write_plots(path: str | Path, courses: Sequence[Course], title: str = "Document search") -> None:
     """Write a page with plots and a table (.html), or the plots alone (.svg)."""
     if str(path).endswith(".svg"):
-        plots = [[(heading, plot.draw(WIDE))] for heading, plot in _plots(courses)]
+        both = [*_plots(courses), *_feature_plots(courses)]
+        plots = [[(heading, plot.draw(WIDE))] for heading, plot in both]
         with atomic_writer(path) as stream:
             stream.write(svg_file(grid(plots, title)))
         return
@@ -71,12 +75,19 @@ def write_plots(path: str | Path, courses: Sequence[Course], title: str = "Docum
 
 def course_cards(courses: Sequence[Course], most_rows: int = MOST_ROWS, level: int = 3) -> list[Markup]:
     """Return the result of a search, its plots, and a table of its documents."""
-    plots = [card(heading, figure(plot, HALF), level=level) for heading, plot in _plots(courses)]
+    plots, features = (
+        [card(heading, figure(plot, HALF), level=level) for heading, plot in some]
+        for some in (_plots(courses), _feature_plots(courses))
+    )
     some = f"the first {most_rows} of {len(courses)}, " if len(courses) > most_rows else ""
     documents = table(*_table(courses, most_rows), description="documents")
     return [
         card("Result", facts(_result(courses)), level=level),
         columns(*plots),
+        *([columns(*features)] if features else []),
+        card(
+            "Features by step", table(*_feature_table(courses), description="features by step"), note=MEANS, level=level
+        ),
         card("Documents", documents, note=f"{some}at the first and at the last step", level=level),
     ]
 
@@ -108,6 +119,39 @@ def _plots(courses: Sequence[Course]) -> list[tuple[str, Lines]]:
         if moved > LITTLE and all(LANGUAGE_MODEL in point.features for point in points):
             plots.append(("The language model's score against BLEU", _language_model(courses)))
     return plots
+
+
+def _feature_names(courses: Sequence[Course]) -> list[str]:
+    """Return the features that are not sparse."""
+    found = dict.fromkeys(name for course in courses for name in course.points[-1].features)
+    return [name for name in found if SPARSE not in name][:MOST_FEATURES]
+
+
+def _feature_plots(courses: Sequence[Course]) -> list[tuple[str, Lines]]:
+    """Return the smallest, the mean and the largest value of each feature, step by step (Smith 2015, chapter 3)."""
+    plots = []
+    for name in _feature_names(courses):
+        steps, values = _at_all_steps(courses, lambda _, point, name=name: _feature(name, point))  # type: ignore[misc]
+        curves = [
+            Series(title, list(zip(steps, of(values, axis=0).tolist(), strict=True)))
+            for title, of in (("max", np.max), ("mean", np.mean), ("min", np.min))
+        ]
+        plots.append((name, Lines(curves, "step", name, logarithmic=True, height=200)))
+    return plots
+
+
+def _feature_table(courses: Sequence[Course]) -> tuple[list[str], list[list[Cell]]]:
+    """Return the mean of each feature over documents, and of BLEU, by step: evenly chosen ones if there are many."""
+    columns_of: dict[str, Callable[[Course, CoursePoint], float]] = {"score": lambda _, point: point.score}
+    if all(course.points[-1].bleu is not None for course in courses):
+        columns_of["BLEU"] = lambda _, point: _bleu(point)
+    for name in _feature_names(courses):
+        columns_of[name] = lambda _, point, name=name: _feature(name, point)  # type: ignore[misc]
+    means = [_at_all_steps(courses, value)[1].mean(axis=0) for value in columns_of.values()]
+    steps, _ = _at_all_steps(courses, lambda _, point: point.score)
+    shown = sorted({round(k) for k in np.linspace(0, len(steps) - 1, min(len(steps), MOST_STEPS))})
+    rows: list[list[Cell]] = [[steps[k], *(fixed(float(mean[k])) for mean in means)] for k in shown]
+    return ["step", *columns_of], rows
 
 
 def _by_step(courses: Sequence[Course], value: Callable[[Course, CoursePoint], float], name: str) -> Lines:

@@ -1,5 +1,6 @@
 """Starts, stops, records, threads, resuming, and what goes wrong."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,12 @@ from toledo.formats.moses_model import import_model
 from toledo.language_model.automaton import advance
 from toledo.model import PhraseModel, SearchSettings
 from toledo.search.beam.search import BeamSearch
+from toledo.search.document.arrays import chain_at
 from toledo.search.document.loop import first_half, plan_of, second_half
-from toledo.search.document.models.bleu import HIGHEST_BLEU, BLEUModel, bleu_rise
+from toledo.search.document.models.bleu import HIGHEST_BLEU, BLEUModel, bleu_rise, word_change
 from toledo.search.document.models.consistency import LexicalConsistency
 from toledo.search.document.models.counts import ANY, BLEU
+from toledo.search.document.models.model import Words
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import (
     DOCENT,
@@ -187,14 +190,15 @@ def test_the_bound_of_bleu_holds_and_decides() -> None:
     text, arrays, measures = state.known.text, state.arrays, state.measures
     given_up = 0
     for _ in range(3000):
-        before = measures.references._replace(totals=measures.references.totals.copy())
+        known = measures.references
+        before = known._replace(totals=known.totals.copy(), counts=known.counts.copy())
         trial = first_half(text, arrays, measures, plan)
         if trial.new:
-            place = int(text.places[trial.sentence]) + trial.first
-            removed = text.options.lengths[arrays.phrases.chosen[place : place + trial.old]].sum()
-            added = text.options.lengths[arrays.phrases.new[: trial.new]].sum()
             present, single = measures.present[BLEU], len(CHAPTER.segments[trial.sentence].references) == 1
-            rise = bleu_rise(before, present, int(added), int(removed), single)
+            chain = chain_at.py_func(text, arrays, trial.sentence)
+            words = Words(text.options.word_begin, text.options.lengths, chain.chosen, chain.new)
+            change = word_change.py_func(before, words, int(chain.size[0]), trial.first, trial.old, trial.new)
+            rise = bleu_rise(before, present, change, single)
             assert measures.values[BLEU] - present <= rise + 1e-9
             most = measures.reach[ANY] + 0.3 * rise
             given_up += rise < HIGHEST_BLEU - present and most < trial.needed - trial.gain
@@ -321,6 +325,11 @@ def test_moses_derivations_have_moses_score(shared_folder: Path) -> None:
     state = search.start(document, derivation)
     assert search.run(state, 0).score == pytest.approx(-1979.17, abs=0.005)
     assert search.run(state).score == pytest.approx(-1979.17, abs=0.005)  # Docent's operations find nothing better
-    annealing = DocumentSettings(DocumentAnnealing(1.0, 0.05), steps=1_000_000, start="random")
-    (result,) = DocumentSearch(model, annealing).search([document])
-    assert result.score > -1979.17 - 0.2 * len(document.segments)  # Docent comes to about -2030 in as many steps
+    annealing, scores = DocumentSettings(DocumentAnnealing(1.0, 0.05), steps=1_000_000, start="random"), []
+    for seed in (1, 2, 3):
+        (result,) = DocumentSearch(model, replace(annealing, seed=seed)).search([document])
+        scores.append(result.score)
+    assert np.mean(scores) > -1979.17 - 0.2 * len(document.segments)
+    climbing = DocumentSettings(HillClimbing(), steps=200_000, start="random")
+    (result,) = DocumentSearch(model, climbing).search([document])
+    assert result.score > -2030  # Docent comes to that in a million steps

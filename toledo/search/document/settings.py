@@ -31,7 +31,7 @@ Decay = Annotated[float, Meta(ge=0, lt=1, description="Probability that a distan
 
 @dataclass(frozen=True)
 class HillClimbing(Settings):
-    """Accept a change only if the score rises."""
+    """Accept a change unless the score falls: one that stays is a way off a plateau."""
 
     name: ClassVar[str] = "hill-climbing"
 
@@ -138,7 +138,7 @@ DOCENT = Operations(
     change=0.8, swap=0.1, move=0.0, resegment=0.1, retranslate=0.0, regroup=0.0, reposition=0.0,
     phrase_resegmentation_decay=0.9,
 )  # fmt: skip
-BLIND = Operations(change=0.4, swap=0.1, move=0.2, resegment=0.3, retranslate=0.0, regroup=0.0, reposition=0.0)
+BLIND = Operations(change=0.2, swap=0.1, move=0.1, resegment=0.6, retranslate=0.0, regroup=0.0, reposition=0.0)
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,8 @@ class DocumentSettings(Settings):
     ] = Operations()
     steps: Annotated[int, Meta(ge=0, description="Number of steps for each document.")] = 100_000
     max_rejected: Annotated[
-        Annotated[int, Meta(ge=1)] | None, Meta(description="Stop after this many rejected changes in a row.")
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="Stop after this many steps in a row that do not change the score."),
     ] = None
     seconds: Annotated[
         Annotated[float, Meta(gt=0)] | None, Meta(description="Stop after this many seconds for a document.")
@@ -219,6 +220,18 @@ class DocumentSettings(Settings):
         if isinstance(self.record, int):
             return (step // self.record + 1) * self.record
         return math.inf if self.record is None else 1 << max(step.bit_length(), FIRST_POWER)
+
+
+PRESETS = {  # Smith (2015) decodes from random translations with Docent's operations and default weights
+    "thesis": DocumentSettings(operations=DOCENT, steps=1_000_000, start="random")
+}
+
+
+def preset_settings(name: str | None) -> DocumentSettings:
+    """Return the settings of a preset, or the usual ones."""
+    if name is not None and name not in PRESETS:
+        raise unknown_name("preset", name, list(PRESETS))
+    return DocumentSettings() if name is None else PRESETS[name]
 
 
 def bleu_settings(settings: DocumentSettings, guided: bool = False) -> DocumentSettings:

@@ -51,9 +51,10 @@ class BLEUModel(DocumentModel):
 class ReferenceCounts(NamedTuple):
     """The n-grams of each sentence's references: a trie per sentence, whose nodes mostly have one child or none.
 
-    `first[node]` is its first child, `next[child]` that child's next sibling, `labels[child]` its last word. `types[i]` is the type of word i of the options, `unigrams[i]` its node. A node matches as often as `limits` says
-    and occurs `counts` times. `undo[: undo_count]` are the nodes whose counts the present proposal has changed; `saved`
-    are the totals before it. `logs` are logarithms of whole numbers; `buffer` and `scratch` are room for work.
+    `first[node]` is its first child, `next[child]` that child's next sibling, `labels[child]` its last word. `types[i]`
+    is the type of word i of the options, `unigrams[i]` its node. A node matches as often as `limits` says and occurs
+    `counts` times. `undo[: undo_count]` are the nodes whose counts the present proposal has changed; `saved` are the
+    totals before it. `logs` are logarithms of whole numbers; `buffer` and `scratch` are room for work.
     """
 
     first: NDArray[np.int32]
