@@ -1,8 +1,8 @@
 """One thread for the linear algebra of others: what takes microseconds is not worth waking threads for.
 
 SciPy's optimizers call BLAS and LAPACK on matrices of some twenty rows, many thousand times. OpenBLAS divides even
-these among threads, which wait for each other in busy loops: that took a third of the CPU time of combination tuning.
-Besides, sums are then added in the same order on any number of processors.
+these among threads, which wait for each other in busy loops: more than a quarter of the CPU time of tuning a
+combination from Python. Besides, sums are then added in the same order on any number of processors.
 """
 
 from __future__ import annotations
