@@ -6,6 +6,7 @@ Errors name the argument and the segment; a value that is not a text is a `TypeE
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from functools import wraps
 from itertools import chain, islice
@@ -33,9 +34,12 @@ if TYPE_CHECKING:  # formats of lists are imported where lists are read: scoring
     from toledo.formats.list_files import ListFiles
     from toledo.formats.records import Reading
 
+log = logging.getLogger(__name__)
+
 P = ParamSpec("P")
 T = TypeVar("T")
 Texts: TypeAlias = Iterable[str] | Path | str
+OneOrMany: TypeAlias = Texts  # where a `str` is a text, not a file
 ReferenceTexts: TypeAlias = (
     Texts | GivenReferences | Iterable[Iterable[str | None]] | Sequence[Path] | Iterable[str | None]
 )
@@ -423,3 +427,24 @@ def text_file(path: str | PathLike[str], argument: str) -> Path:
     if isinstance(path, str) and not is_file_name(path):
         raise InputError(f"{path!r} is not a file: pass a list of texts", argument=argument)
     return found
+
+
+def read_many(texts: OneOrMany, argument: str) -> list[str]:
+    """Return one text, or several, each without a line end."""
+    found = [texts] if isinstance(texts, str) else read_texts(texts, argument)
+    for segment, text in enumerate(found):
+        if "\n" in text:
+            raise InputError(
+                f"{argument}[{segment}] contains a line end",
+                argument=argument,
+                segment=segment,
+                remedy="give one segment per text",
+            )
+    return found
+
+
+def read_sources(sources: OneOrMany) -> list[str]:
+    """Return one text to translate, or several; warn of a name of a file."""
+    if isinstance(sources, str) and is_file_name(sources):
+        log.warning("%r is translated as a text; for the file, pass Path(%r)", sources, sources)
+    return read_many(sources, "sources")

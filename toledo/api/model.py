@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, Unpack, cast, overload
 
 from toledo.api.files import export_moses
-from toledo.api.inputs import ReferenceTexts, Texts, arguments_of, read_texts
+from toledo.api.inputs import OneOrMany, ReferenceTexts, Texts, arguments_of, read_many, read_sources
 from toledo.api.model_info import ModelInfo, model_info
 from toledo.api.tables import AddOptions, added
 from toledo.compiled.kernels import map_chunks
 from toledo.consensus.registry import make_rule, make_search_rule, rule_text
 from toledo.consensus.rule import Rule, check_scale
 from toledo.errors import InputError, ModelError
-from toledo.files import is_file_name
 from toledo.forest.assemble import prune_to_density
 from toledo.forest.forest import Forest
 from toledo.formats.docent import import_docent, read_docent_config
@@ -58,7 +57,6 @@ SPARSE_REMEDY = "these are sparse features; use the model that was tuned"
 
 P = ParamSpec("P")
 T = TypeVar("T")
-OneOrMany: TypeAlias = str | Path | Iterable[str]
 GivenWeights: TypeAlias = Weights | Mapping[str, float] | Path | str
 
 
@@ -481,24 +479,3 @@ def reweighted(model: PhraseModel, weights: GivenWeights) -> PhraseModel:
     given = weights if isinstance(weights, Weights) else Weights(weights, model.weights.frozen.intersection(weights))
     require_known(given, known_features(model), "weights", SPARSE_REMEDY)
     return model.with_weights(given)
-
-
-def read_many(texts: OneOrMany, argument: str) -> list[str]:
-    """Return one text, or several, each without a line end."""
-    found = [texts] if isinstance(texts, str) else read_texts(texts, argument)
-    for segment, text in enumerate(found):
-        if "\n" in text:
-            raise InputError(
-                f"{argument}[{segment}] contains a line end",
-                argument=argument,
-                segment=segment,
-                remedy="give one segment per text",
-            )
-    return found
-
-
-def read_sources(sources: OneOrMany) -> list[str]:
-    """Return one text to translate, or several; warn of a name of a file."""
-    if isinstance(sources, str) and is_file_name(sources):
-        log.warning("%r is translated as a text; for the file, pass Path(%r)", sources, sources)
-    return read_many(sources, "sources")

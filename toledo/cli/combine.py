@@ -29,9 +29,7 @@ Systems = Annotated[
     ),
 ]
 Directory = Annotated[Path, Parameter(help="Directory written by `toledo combine tune`.")]
-Rule = Annotated[
-    str | None, Parameter(help="Decision rule, as NAME or NAME:key=value,…. [default: that of tuning]")
-]
+Rule = Annotated[str | None, Parameter(help="Decision rule, as NAME or NAME:key=value,…. [default: that of tuning]")]
 Scale = Annotated[
     float | None,
     Parameter(help="Factor applied to the scale found by tuning. [default: that of tuning; with --rule: 1]"),
