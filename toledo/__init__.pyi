@@ -15,7 +15,6 @@ from toledo.api.combination import Combined as Combined
 from toledo.api.combination import ExplainedCombination as ExplainedCombination
 from toledo.api.combination import combine as combine
 from toledo.api.demo import demo as demo
-from toledo.api.document_examples import DecodingExample as DecodingExample
 from toledo.api.document_examples import DecodingExamples as DecodingExamples
 from toledo.api.document_examples import bleu_examples as bleu_examples
 from toledo.api.documents import DocumentTuning as DocumentTuning
@@ -106,6 +105,7 @@ from toledo.metrics.utility import utility as utility
 from toledo.metrics.vectors import VectorMetric as VectorMetric
 from toledo.progress import Progress as Progress
 from toledo.refinement.settings import RefineSettings as RefineSettings
+from toledo.reports.document_examples import DecodingExample as DecodingExample
 from toledo.results import Hypothesis as Hypothesis
 from toledo.results import Result as Result
 from toledo.results import SampleList as SampleList

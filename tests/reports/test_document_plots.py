@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toledo.reports.documents import Course, CoursePoint, _at_all_steps, write_plots
+from toledo.reports.documents import Course, CoursePoint, _at_all_steps, _feature_table, write_plots
 
 
 def course(name: str, steps: list[int], bleu: bool = True) -> Course:
@@ -20,7 +20,14 @@ def test_a_document_that_stops_keeps_its_last_value() -> None:
     np.testing.assert_array_equal(values, [[-10, -9, -9, -7], [-10, -10, -8, -8]])
 
 
-@pytest.mark.parametrize(("bleu", "plots"), [(True, 3), (False, 1)])
+def test_features_by_step_are_means_over_documents() -> None:
+    header, rows = _feature_table([course("a", [0, 1, 3]), course("b", [0, 2])])
+    assert header == ["step", "score", "BLEU", "lm"]
+    assert rows[0] == [0, "−10.00", "10.00", "−5.00"]
+    assert rows[-1] == [3, "−7.50", "12.50", "−7.50"]
+
+
+@pytest.mark.parametrize(("bleu", "plots"), [(True, 4), (False, 2)])  # one is for the only feature
 def test_pages_and_drawings(tmp_path: Path, bleu: bool, plots: int) -> None:
     courses = [course("first <1>", [0, 256, 512], bleu), course("second", [0, 256], bleu)]
     write_plots(tmp_path / "search.html", courses)

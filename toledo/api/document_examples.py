@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from toledo.api.documents import DocumentOptions, Texts, oracle_search, read_document_text
-from toledo.api.inputs import ReferenceTexts
+from toledo.api.documents import DocumentOptions, oracle_search, read_document_text
+from toledo.api.inputs import ReferenceTexts, Texts
 from toledo.api.runs import ModelOrPath, as_model
 from toledo.errors import InputError
 from toledo.files import atomic_writer
@@ -21,26 +21,13 @@ from toledo.metrics.chrf import CHRF
 from toledo.metrics.metric import Metric
 from toledo.metrics.ter import TER
 from toledo.progress import Progress, silent
+from toledo.reports.document_examples import DecodingExample
 from toledo.results import Result
 from toledo.search.document.settings import LOGARITHMIC
 
 LANGUAGE_MODEL = "lm"
 SEEN = "bleu"  # the score that the search has raised
 UNSEEN: Mapping[str, Metric] = {"unseen_bleu": BLEU(smooth_method="none"), "unseen_chrf": CHRF(), "unseen_ter": TER()}
-
-
-@dataclass(frozen=True)
-class DecodingExample:
-    """A segment before and after: texts, and chrF and TER with the unseen reference."""
-
-    document: str
-    source: str
-    before: str
-    after: str
-    reference: str
-    unseen: str
-    chrf: tuple[float, float]
-    ter: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -113,12 +100,14 @@ def bleu_examples(
     write = prepared.target.write if prepared.raw else str
     examples = tuple(
         DecodingExample(
-            names[k],
-            " ".join(part.words),
-            *(write(" ".join(words[turn][k])) for turn in range(2)),
-            *(write(" ".join(some[k][0])) for some in (seen, others)),
-            (float(chrf[0][k]), float(chrf[1][k])),
-            (float(ter[0][k]), float(ter[1][k])),
+            document=names[k],
+            source=" ".join(part.words),
+            before=write(" ".join(words[0][k])),
+            after=write(" ".join(words[1][k])),
+            reference=write(" ".join(seen[k][0])),
+            unseen=write(" ".join(others[k][0])),
+            chrf=(float(chrf[0][k]), float(chrf[1][k])),
+            ter=(float(ter[0][k]), float(ter[1][k])),
         )
         for k, part in enumerate(parts)
     )

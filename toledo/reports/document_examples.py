@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from toledo.view.markup import Child, Markup, tag
 from toledo.view.page import Page, card
@@ -12,8 +12,9 @@ from toledo.view.tables import Cell, fixed, table
 from toledo.view.text import difference, difference_key, segment, written_words
 
 
-class Example(Protocol):
-    """What is shown of a segment."""
+@dataclass(frozen=True)
+class DecodingExample:
+    """A segment before and after: texts, and chrF and TER with the unseen reference."""
 
     document: str
     source: str
@@ -26,7 +27,7 @@ class Example(Protocol):
 
 
 def write_examples(
-    path: str | Path, totals: Sequence[tuple[str, tuple[float, float]]], examples: Sequence[Example], title: str
+    path: str | Path, totals: Sequence[tuple[str, tuple[float, float]]], examples: Sequence[DecodingExample], title: str
 ) -> None:
     """Write the page."""
     page = Page(title)
@@ -41,7 +42,7 @@ def write_examples(
     page.save(path)
 
 
-def _segment(number: int, one: Example) -> Markup:
+def _segment(number: int, one: DecodingExample) -> Markup:
     """Return a segment: the source, both references, and both translations with their scores."""
     reference = written_words(one.unseen)
     before, after = difference(written_words(one.before), written_words(one.after), [reference])
@@ -52,5 +53,5 @@ def _segment(number: int, one: Example) -> Markup:
     return segment(f"{number} {one.document}".strip(), texts, quiet=range(3))
 
 
-def _named(name: str, one: Example, turn: int) -> Child:
+def _named(name: str, one: DecodingExample, turn: int) -> Child:
     return tag("span", name, " ", tag("small", f"chrF {fixed(one.chrf[turn], 1)}, TER {fixed(one.ter[turn], 1)}"))

@@ -301,9 +301,10 @@ def prepare_references(known: Known, model: BLEUModel | None) -> ReferenceCounts
             begin = int(options.word_begin[option])
             end = begin + int(options.lengths[option])
             unigrams[begin:end] = of_type[known.types[begin:end]]
+    first, following, labels = _siblings(children, len(limits))
     method, value = METHODS[model.smoothing if model is not None else "none"]
     return ReferenceCounts(
-        *_siblings(children, len(limits)), known.types, unigrams,
+        first, following, labels, known.types, unigrams,
         np.array(limits, np.int32), np.zeros(len(limits), np.int32),
         np.zeros(2 * ORDER * (room + 2 * ORDER), np.int32), np.zeros(1, np.int64), np.zeros(room + 2 * ORDER, np.int32),
         np.array(offsets, np.int64), np.array(lengths, np.int64),
