@@ -115,7 +115,7 @@ def test_the_summary_and_the_plot() -> None:
     done(
         "translate", *given[:3], "--start", "random", "--steps", 300, "-o", "random.xml", "--write-plot", "random.html"
     )
-    assert Path("random.html").read_text().count("<figure>") == 3
+    assert Path("random.html").read_text().count("<figure>") == 3 + 9
     told = run("document", "translate", "model", *given, "--threads", 1).stderr
     assert f"score {found['score']:.2f}, BLEU {found['bleu']:.2f}" in told
     assert whole["signature"].split("search:")[0] in told
