@@ -111,11 +111,11 @@ def test_the_summary_and_the_plot() -> None:
     assert sum(one["drawn"] for one in found["operations"].values()) == 600
     tally = found["operations"]["resegment"]
     assert tally["drawn"] > tally["proposed"] >= tally["accepted"]  # single words of one option have no others
-    assert Path("search.html").read_text().count("<figure>") == 2  # BLEU stays where it was
+    assert Path("search.html").read_text().count("<figure>") == 2 + 9  # BLEU stays where it was; nine features
     done(
         "translate", *given[:3], "--start", "random", "--steps", 300, "-o", "random.xml", "--write-plot", "random.html"
     )
-    assert Path("random.html").read_text().count("<figure>") == 3
+    assert Path("random.html").read_text().count("<figure>") == 3 + 9
     told = run("document", "translate", "model", *given, "--threads", 1).stderr
     assert f"score {found['score']:.2f}, BLEU {found['bleu']:.2f}" in told
     assert whole["signature"].split("search:")[0] in told

@@ -138,7 +138,7 @@ DOCENT = Operations(
     change=0.8, swap=0.1, move=0.0, resegment=0.1, retranslate=0.0, regroup=0.0, reposition=0.0,
     phrase_resegmentation_decay=0.9,
 )  # fmt: skip
-BLIND = Operations(change=0.2, swap=0.1, move=0.1, resegment=0.6, retranslate=0.0, regroup=0.0, reposition=0.0)
+BLIND = Operations(change=0.1, swap=0.1, move=0.1, resegment=0.7, retranslate=0.0, regroup=0.0, reposition=0.0)
 
 
 @dataclass(frozen=True)
