@@ -11,9 +11,9 @@ from toledo.api.choose import choose_many as choose_many
 from toledo.api.choose import iter_choose as iter_choose
 from toledo.api.choose import tune_votes as tune_votes
 from toledo.api.combination import Combination as Combination
-from toledo.api.combination import Combined as Combined
-from toledo.api.combination import ExplainedCombination as ExplainedCombination
 from toledo.api.combination import combine as combine
+from toledo.api.combination_results import Combined as Combined
+from toledo.api.combination_results import ExplainedCombination as ExplainedCombination
 from toledo.api.demo import demo as demo
 from toledo.api.document_examples import DecodingExamples as DecodingExamples
 from toledo.api.document_examples import bleu_examples as bleu_examples

@@ -9,12 +9,13 @@ What is written while tuning, and how text is read and written, is in `toledo.co
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, Unpack
 
 import toledo
+from toledo.api.combination_results import Combined, ExplainedCombination
 from toledo.api.inputs import (
     Lists,
     ReferenceTexts,
@@ -29,20 +30,11 @@ from toledo.api.inputs import (
 )
 from toledo.api.runs import RUN, begin_run
 from toledo.combination.combiner import DESCRIPTION, Combiner
-from toledo.combination.explained_text import explained_text
-from toledo.combination.explanation import (
-    ExplainedSegment,
-    SystemPart,
-    as_dict,
-    explain_segment,
-    parts_of_votes,
-    system_parts,
-)
+from toledo.combination.explanation import explain_segment, parts_of_votes, system_parts
 from toledo.combination.features import Feature
 from toledo.combination.goals import TextScores
 from toledo.combination.lines import ModelSources, best_first, in_order, read_hypotheses, tune_lines
 from toledo.combination.network import NULL
-from toledo.combination.pictures import explanation_page
 from toledo.combination.selection import CHOICE, RESULT, TuningReport
 from toledo.combination.settings import BiasCriterion, CombinationObjective, CombinationSettings, LengthTarget
 from toledo.combination.streaming import WINDOW, CombinedLine, StreamDecoding, combine_texts
@@ -57,7 +49,7 @@ from toledo.formats.forest_files import side_by_side
 from toledo.language_model.model import LanguageModel
 from toledo.metrics.metric import Metric
 from toledo.progress import Progress, silent
-from toledo.results import DECIMALS, Result, TableResult, plain, table
+from toledo.results import DECIMALS, TableResult, table
 from toledo.settings import Named
 from toledo.text.corpus import describe_value
 from toledo.view.page import Page
@@ -96,58 +88,6 @@ class CombinationArguments(TypedDict, total=False):
     output: str | Path | None
     resume: bool
     progress: Progress
-
-
-@dataclass(frozen=True)
-class Combined(Result):
-    """A combined text, what it is worth to the rule, and the systems that vote for each of its words."""
-
-    text: str
-    score: float
-    votes: tuple[tuple[str, tuple[str, ...]], ...] = field(default=(), repr=False)
-    segment: int = 0
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True, eq=False)
-class ExplainedCombination(Result):
-    """Combined segments with networks, votes and scores, and what each system had to say in the results.
-
-    `str` is a text for the terminal, `page` the same as HTML, which notebooks show. `num_segments` is the number of
-    segments that the parts of systems in the results, and their intervals, are from.
-    """
-
-    segments: tuple[ExplainedSegment, ...]
-    systems: tuple[SystemPart, ...]
-    weights: Weights
-    num_segments: int
-    signature: str = ""
-
-    def __str__(self) -> str:
-        return explained_text(self.segments, self.systems, self.weights)
-
-    @property
-    def page(self) -> Page:
-        """The page with all drawings."""
-        return explanation_page(self.segments, self.systems, self.weights)
-
-    def _repr_html_(self) -> str:
-        """Show the page in a notebook."""
-        return self.page._repr_html_()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything but the drawings, ready for JSON; systems are known by name."""
-        names = [one.name for one in self.systems]
-        found = {
-            "segments": [as_dict(one, names) for one in self.segments],
-            "systems": [vars(one) for one in self.systems],
-            "weights": {name: weight for name, weight in self.weights.items() if weight},
-            "num_segments": self.num_segments,
-            "signature": self.signature,
-        }
-        return {name: plain(value) for name, value in found.items()}
 
 
 @dataclass(frozen=True, eq=False)
