@@ -1,11 +1,7 @@
 """How often tests find a difference that is not there, how often one that is there, and what intervals hold.
 
-python experiments/significance.py --data $DATA/wmt22-syscomb
-
-The folder has a subfolder for each language pair, with `tune/raw` and `test/raw`: a file `ref.NAME.en` and files
-`sys.NAME.en` of the same length each, and document ids in `tune/docids` and `test/docids`. All segments of a pair are
-the population: its scores are the truth. Test sets are drawn from it with replacement. Without a folder the systems are
-spoiled copies of the example data. Each repetition has its own seed; the results do not depend on what else is run.
+Subfolders, one for each language pair, have `tune` and `test`: `raw/ref.NAME.en`, `raw/sys.NAME.en`, `docids`. Test sets
+are drawn from all segments with replacement. Without a folder the systems are spoiled copies of the example data.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ def test_candidates_are_compared_and_the_best_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("choice", "equal", "weights", "chosen"), [
-    (1.0, 0.0, 1.1, "tuned"), (1.0, 1.5, 1.1, "tuned"), (1.0, 1.7, 1.1, EQUAL), (1.0, 0.0, 1.0, CHOICE),
+    (1.0, 0.0, 1.1, "tuned"), (1.0, 2.0, 1.1, "tuned"), (1.0, 2.2, 1.1, EQUAL), (1.0, 0.0, 1.0, CHOICE),
     (1.0, 1.1, 0.9, EQUAL), (1.0, 1.0, 0.9, CHOICE), (1.0, 0.5, 0.4, CHOICE),
 ])  # fmt: skip
 def test_tuned_weights_must_beat_the_consensus_and_others_must_beat_noise(

@@ -31,7 +31,7 @@ def segment_text(segment: ExplainedSegment, systems: int) -> str:
         rival = segment.rivals[0]
         margin = segment.result.score - rival.score
         lines += [
-            f"  runner-up: {' '.join(rival.text)}",
+            f"  {'runner-up' if margin >= 0 else 'best score, not chosen by the rule'}: {' '.join(rival.text)}",
             f"  score {rival.score:.3f}; the difference is {margin:+.3f} = {_sum(segment.reasons)}",
         ]
         lines += [f"    {_said(one, systems)} instead of {_said(two, systems)}" for one, two in segment.choices]

@@ -97,15 +97,16 @@ def _why(one: ExplainedSegment, systems: int) -> list[Markup]:
     if not one.rivals:
         return [scores]
     margin = one.result.score - one.rivals[0].score
+    rival = "runner-up" if margin >= 0 else "text with the best score"
     bars = [Bar(name, [value]) for name, value in one.reasons.items() if abs(value) >= 0.0005]
     reasons = card(
-        "Why not the runner-up",
+        f"Why not the {rival}" if margin >= 0 else "Beside the text with the best score",
         figure(Bars(bars, "difference of scores", digits=3, sign=True), HALF),
         note=f"the result is {'ahead' if margin >= 0 else 'behind'} by {fixed(abs(margin), 3)}",
     )
     chosen: list[list[Cell]] = [[_said(left, systems), _said(right, systems)] for left, right in one.choices]
     choices = card(
-        "Where they differ", table(["result", "runner-up"], chosen, description="words of result and runner-up")
+        "Where they differ", table(["result", rival], chosen, description=f"words of the result and of the {rival}")
     )
     return [columns(reasons, choices), scores]
 

@@ -7,8 +7,8 @@ of the segments are worse than those that are used in the end, though, and those
 the value of tuned weights is the mean of both scores. Equal shares and the MBR choice need no references: one score is
 all.
 
-Tuned weights are used if they are better than the MBR choice, unless equal shares are better by more than the standard
-error of the difference. Otherwise the better one of the MBR choice and equal shares is used.
+Tuned weights are used if they are better than the MBR choice, unless equal shares are better by more than two standard
+errors of the difference. Otherwise the better one of the MBR choice and equal shares is used.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ log = logging.getLogger(__name__)
 RESULT, CHOICE, EQUAL = "combination", "MBR choice", "equal shares"  # beside names of systems, and of candidates
 FEWEST_SEGMENTS = 40  # to cross-validate
 BLOCK = 10  # consecutive segments that stay together where documents are not known
+CLEARLY = 2.0  # standard errors by which equal shares must be better than tuned ones, which suit unequal systems
 OTHER_LENGTH = 0.01  # the share by which a combination may differ from the outputs' mean length
 
 
@@ -94,6 +95,7 @@ class Selection:
         final |= {CHOICE: list(self.choice), EQUAL: self.tuning.texts(tuned[EQUAL])}
         values = {name: self._value(final[name]) for name in (CHOICE, EQUAL)} | values
         noise = self._goal.noise(final[EQUAL], texts[best], self.documents)
+        log.info("standard error of equal shares against tuned weights: %.2f", noise)
         chosen = choose(values, best, noise)
         validated = {name: self.judge(texts.get(name, final[name])) for name in values}
         return tuned[chosen], TuningReport(self._scores(final[chosen]), validated, values, chosen)
@@ -178,7 +180,7 @@ def tuned_at(entropy: float) -> str:
 def choose(values: Mapping[str, float], tuned: str, noise: float) -> str:
     """Return the name of the candidate to use; `tuned` is the best of those that were tuned."""
     if values[tuned] > values[CHOICE]:
-        return EQUAL if values[EQUAL] > values[tuned] + noise else tuned
+        return EQUAL if values[EQUAL] > values[tuned] + CLEARLY * noise else tuned
     return EQUAL if values[EQUAL] > values[CHOICE] else CHOICE
 
 
