@@ -1,7 +1,7 @@
 """How often tests find a difference that is not there, how often one that is there, and what intervals hold.
 
-Subfolders, one for each language pair, have `tune` and `test`: `raw/ref.NAME.en`, `raw/sys.NAME.en`, `docids`. Test sets
-are drawn from all segments with replacement. Without a folder the systems are spoiled copies of the example data.
+Subfolders, one for each language pair, have `tune` and `test`: `raw/ref.NAME.en`, `raw/sys.NAME.en`, `docids`. Test
+sets are drawn from all segments with replacement. Without a folder the systems are spoiled copies of the example data.
 """
 
 from __future__ import annotations
