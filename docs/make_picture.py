@@ -47,7 +47,7 @@ def stored_gains() -> list[Gains]:
 
     gains, runs = [], Stored(DOCS.parent / "experiments" / "combination.py").all()
     for pair, language in LANGUAGES.items():
-        scores = {run["key"]["condition"]: run["scores"] for run in runs if run["key"]["pair"] == pair}
+        scores = {run["key"]["condition"]: run["scores"] for run in runs if run["key"].get("pair") == pair}
         systems = [one["test"] for name, one in scores.items() if name.startswith(SYSTEM)]
         choices = [one for name, one in scores.items() if name.startswith(CHOICE)]
         if systems and choices and COMBINED in scores:

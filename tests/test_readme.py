@@ -54,7 +54,10 @@ def test_the_readme_runs(readme: str) -> None:
     assert Path("combined.en").read_text() == Path("test.en").read_text()
     assert names["combined"] == Path("test.en").read_text().splitlines()
     assert re.search(
-        r"^system +BLEU  share\nA +\d+\.\d\d  0\.\d{3}\n(.*\n){2}combination +\d+\.\d\d$", printed, re.MULTILINE
+        r"^system +BLEU +TER +length +share\nA +\d+\.\d\d +\d+\.\d\d +\d\.\d{3} +0\.\d{3}\n(.*\n){2}MBR choice .*\n"
+        r"combination +\d+\.\d\d ",
+        printed,
+        re.MULTILINE,
     )
 
 

@@ -65,11 +65,12 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain, guided, pseudo = bleu("test.bleu", *BOTH), bleu("test.guided", *BOTH), bleu("test.reached", "test.pseudo")
     assert beam + 10 < plain < guided < 90
     assert pseudo > 95  # "nearly finds it"
-    for page in ("search.html", "bleu.html"):
-        assert Path(page).read_text().count("<figure>") == 3
     lines = [json.loads(line) for line in Path("search.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines[:3]] == [0, 256, 512]
     assert lines[0].keys() == {"document", "step", "score", "bleu", "features"}
+    for page in ("search.html", "bleu.html"):
+        figures = Path(page).read_text().count("<figure>")
+        assert figures == 3 + len(lines[0]["features"]), (page, figures)  # score, BLEU and the language model first
     assert "test-00001" in printed
     Path("docent.xml").write_text(DOCENT)
     assert run("export", "model", "--output", "moses").exit_code == 0

@@ -152,7 +152,9 @@ class _Steps:
     def train(self) -> tuple[Model, Alignments]:
         """Train a model with default weights; the word alignment is made once more, to look at and for refinement."""
         began, text = working_seconds(), self.data.train
-        model = train(text.sources, text.targets, tokenized=True, output=self.output / "model", **self.common)
+        model = train(
+            text.sources, text.targets, tokenized=True, rare_words="keep", output=self.output / "model", **self.common
+        )
         self.note("train, default weights", self.translate(model, self.data.test.sources), began, "default.out")
         return model, align(text.sources, text.targets, **self.common)
 
