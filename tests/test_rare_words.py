@@ -234,3 +234,15 @@ def test_sources_are_rewritten_as_if_read_so() -> None:
     known = Vocabulary(["brief"])
     again = rewrite_sources(corpus, rare, known)
     assert known.words(again.source[1].tolist()) == ["haus", "brief"]
+
+
+def test_words_known_from_elsewhere_are_not_rewritten() -> None:
+    rare = rare_words()
+    more = rare.knowing(["hausbrief", "fleecejacke", "und"])
+    assert [more.of(word) for word in ("hausbrief", "fleecejacke", "und")] == [
+        ("hausbrief",),
+        ("fleecejacke",),
+        ("und",),
+    ]
+    assert more.of("haustür") == ("haus", "tür")
+    assert rare.of("fleecejacke") == ("jacke",)

@@ -49,6 +49,29 @@ def test_documents_are_not_torn_apart() -> None:
     assert len(split.dev[0]) == len(split.test[0]) == 24  # three documents each
 
 
+def test_long_pairs_of_a_document_do_not_stay_behind() -> None:
+    ids = [f"document {number // 8}" for number in range(400)]
+    sources = [f"{text} long" * 60 if number % 8 == 0 else text for number, text in enumerate(PAIRS[0])]
+    split = split_texts((sources, PAIRS[1]), HeldOut(document_ids=ids))
+    document = dict(zip(sources, ids, strict=True))
+    held_out = {document[text] for text in (*split.dev[0], *split.test[0])}
+    assert not held_out & {document[text] for text in split.train[0]}
+
+
+def test_a_pair_is_drawn_once() -> None:
+    columns = [*PAIRS[0], *PAIRS[0]], [*PAIRS[1], *PAIRS[1]]
+    split = split_texts(columns, HeldOut())
+    drawn = [*split.dev[0], *split.test[0]]
+    assert len(drawn) == len(set(drawn)) == 80
+    assert not set(drawn) & set(split.train[0])
+
+
+def test_another_run_is_not_removed(data: toledo.ExampleData, tmp_path: Path) -> None:
+    (tmp_path / "built/run/tune").mkdir(parents=True)
+    with pytest.raises(toledo.RunError, match="holds another run"):
+        toledo.build(data.train.sources, data.train.targets, effort="quick", tokenized=True, output=tmp_path / "built")
+
+
 def test_pairs_of_a_given_set_leave_the_training_text() -> None:
     dev = [f"quelle {number}" for number in range(30)], [f"target {number}" for number in range(30)]
     test = [f"quelle {number}" for number in range(30)], [f"another {number}" for number in range(30)]

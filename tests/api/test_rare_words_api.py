@@ -196,3 +196,15 @@ def test_command_line(tmp_path: Path) -> None:
     assert translate(ROOTS[0]) in found["text"]
     assert {source for source, _ in found["alignment"]} == places
     assert "rare" in fail("train", *files, "--rare-words", "drop", "-o", tmp_path / "other")
+
+
+def test_words_of_an_added_table_are_not_rewritten(model: toledo.Model, tmp_path: Path) -> None:
+    table = tmp_path / "table"
+    table.write_text(
+        f"{ROOTS[0]} ||| {translate(ROOTS[0])} ||| 1 1 1 1\n{NEW} ||| anthem ||| 1 1 1 1\n", encoding="utf-8"
+    )
+    both = model.add(phrase_tables=[table])
+    assert "anthem" in both.translate(GIVEN).split()
+    assert "anthem" not in model.translate(GIVEN).split()
+    both.save(tmp_path / "both")
+    assert toledo.load(tmp_path / "both").translate(GIVEN) == both.translate(GIVEN)

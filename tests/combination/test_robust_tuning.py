@@ -3,7 +3,6 @@
 import logging
 from collections import Counter
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -112,8 +111,8 @@ def test_documents_stay_whole(ids: list[int], folds: int) -> None:
     assert sorted(np.concatenate(parts).tolist()) == list(range(len(ids)))
     place = {segment: number for number, part in enumerate(parts) for segment in part.tolist()}
     longest = 0
-    for _, group in groupby(range(len(ids)), key=ids.__getitem__):
-        own = list(group)
+    for document in set(ids):
+        own = [segment for segment, one in enumerate(ids) if one == document]
         longest = max(longest, len(own))
         assert len({place[segment] for segment in own}) == 1
     sizes = [part.size for part in parts]
@@ -229,3 +228,8 @@ def test_a_tuning_that_was_cross_validated_is_resumed(tmp_path: Path, monkeypatc
     again = tuned(said, references, QUICK, directory=tmp_path / "run", resume=True)
     assert again.report == whole.report
     assert again.second.to_table() == whole.second.to_table()
+
+
+def test_a_document_that_comes_back_stays_in_one_part() -> None:
+    parts = deal(list("abcacb"), 2)
+    assert [one.tolist() for one in parts] == [[0, 2, 3, 4], [1, 5]]

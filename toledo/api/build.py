@@ -1,4 +1,4 @@
-"""From sentence pairs to the best model in one call: clean, split, train, tune, refine, choose a rule, test.
+"""From sentence pairs to the best model in one call: split, clean, train, tune, refine, choose a rule, test.
 
     OUTPUT/model            the model, which keeps its weights, its rule and its text processing
     OUTPUT/build.json       all stages with their scores
@@ -6,8 +6,8 @@
     OUTPUT/run              the texts as they were split, and the result of each stage
 
 The development set is cut in two: weights are tuned on one half, and the other one judges each stage, so that a stage
-stays only if it helps on text that it has not seen. The scale of the decision rule is chosen there, too. At the end
-weights are tuned on both halves.
+stays only if it helps on text that weights were not tuned on. The scale of the decision rule is chosen there, too. At
+the end weights are tuned on both halves.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from toledo.api.tune import Tuning, tune
 from toledo.api.tune_rule import tune_rule
 from toledo.compiled.kernels import working_seconds
 from toledo.consensus.scale import norm_of
+from toledo.errors import RunError
 from toledo.files import require_output_directory
 from toledo.metrics.evaluation import Evaluation
 from toledo.metrics.metric import Metric
@@ -51,6 +52,7 @@ log = logging.getLogger(__name__)
 RESULT, RUN, MODEL, REPORT = "build.json", "run", "model", "report.html"
 KIND = "build"
 AGAIN, ROUNDS_AGAIN = "tune again", 3
+SCORED_BY = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}  # tokenizers of BLEU for text without spaces
 RULES = ("mbr:size=200,reference_size=200", "lattice-mbr")
 
 
@@ -131,7 +133,7 @@ def build(  # one argument for each setting
     threads: int | None = None,
     progress: Progress = silent,
 ) -> Build:
-    """Clean, split, train, tune, refine, choose a rule, and test: from sentence pairs to the best model.
+    """Split, clean, train, tune, refine, choose a rule, and test: from sentence pairs to the best model.
 
     Texts are raw; with `tokenized`, words are separated by spaces. Without `dev` and `test`, each gets 1,000 pairs or 5
     % of them, whichever is less, drawn by `seed` (whole documents if there are `document_ids`). Pairs that occur in
@@ -147,7 +149,8 @@ def build(  # one argument for each setting
     split = split_texts(columns, HeldOut(dev, test, document_ids, seed))
     more = [] if lm_text is None else read_texts(lm_text, "lm_text")
     languages = {"source_language": source_language, "target_language": target_language, "tokenized": tokenized}
-    (judge,) = make_metrics([metric], "none" if tokenized else None, False).values()
+    tokenize = "none" if tokenized else SCORED_BY.get(target_language or "")
+    (judge,) = make_metrics([metric], tokenize, False).values()
     configuration = {
         "version": version("toledo-mt"),
         "effort": effort,
@@ -173,6 +176,9 @@ class _Stages:
     def __init__(self, checkpoint: Checkpoint) -> None:
         self.checkpoint, self.done = checkpoint, list[BuildStage]()
         found = checkpoint.load(KIND, _SavedStages)
+        directory = checkpoint.directory
+        if found is None and not checkpoint.file.is_file() and directory.is_dir() and any(directory.iterdir()):
+            raise RunError(f"{directory}: holds another run", remedy="choose another `output`, or remove this one")
         if found is None:
             shutil.rmtree(checkpoint.directory, ignore_errors=True)  # of a finished build
             self.save()
@@ -220,7 +226,8 @@ class _Builder:
             place = self.stage("refine", place, self.refine)
         if self.settings.effort != "quick":
             place = self.stage("rule", place, self.rule)
-            place = self.stage(AGAIN, place, self.tune_again, judged=False)
+            if all(one.kept for one in self.stages.done if one.name == "tune"):
+                place = self.stage(AGAIN, place, self.tune_again, judged=False)
         return Model.load(self.folder / place)
 
     def stage(self, name: str, before: str | None, make: Callable[[Path, Path], str], *, judged: bool = True) -> str:
@@ -236,7 +243,7 @@ class _Builder:
             done = BuildStage(name, score, kept, what, round(working_seconds() - began, 2))
             self.stages.add(done)
         shown = "" if done.score is None else f": {self.judge.name} {done.score:.2f}"
-        log.info("%s%s, %s%s", name, shown, done.what, "" if done.kept else "; no better, so it is left out")
+        log.info("%s%s, %s%s", name, shown, done.what, "" if done.kept else "; not better: left out")
         return place if done.kept or before is None else before
 
     def better(self, score: float) -> bool:
@@ -304,9 +311,14 @@ class _Builder:
         model.save(folder / MODEL)
         sources, references = self.texts.test
         texts = model.translate(sources, tokenized=self.tokenized, **self.common)
-        tokenize = "none" if self.tokenized else None
+        tokenize = "none" if self.tokenized else SCORED_BY.get(self.training["target_language"] or "")
+        metrics: list[str | Metric] = ["bleu", "chrf", "ter"]
+        if self.judge.name not in ("BLEU", "chrF2", "TER"):
+            metrics.append(self.judge)
         known = References.per_segment(references)
-        scored = evaluate(texts, known, tokenize=tokenize, threads=self.common["threads"])
+        scored = evaluate(
+            texts, known, sources=sources, metrics=metrics, tokenize=tokenize, threads=self.common["threads"]
+        )
         sign = "|".join(f"{name}:{value}" for name, value in self.stages.checkpoint.configuration.items())
         found = Build(
             tuple(self.stages.done), Model.load(folder / MODEL), scored, self.judge.name, self.texts.what, folder, sign

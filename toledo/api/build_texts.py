@@ -70,7 +70,8 @@ def split_texts(columns: Columns, held: HeldOut) -> SplitTexts:
             what = f"{name} has {len(sets[-1][0])} segments in {len(set(own))} documents"
             remedy = f"give more pairs, or a `{name}` set of at least {LEAST} segments"
             raise InputError(what, argument=name, remedy=remedy)
-    kept = _others(columns, set(drawn[0]) | set(drawn[1]), sets)
+    held_out = {ids[place] for places in drawn for place in places}
+    kept = _others(columns, {place for place, one in enumerate(ids) if one in held_out}, sets)
     what = ", ".join(
         f"{name} {'given' if given is not None else f'drawn by seed {held.seed}'}: {len(one[0]):,} segments"
         for name, given, one in zip(("dev", "test"), (held.dev, held.test), sets, strict=True)
@@ -85,9 +86,12 @@ def _draw(columns: Columns, ids: list[object], wanted: Sequence[bool], seed: int
     """Return the places of each set that is wanted: whole documents in random order, until there are enough."""
     size = min(MOST, int(SHARE * len(ids)))
     members: dict[object, list[int]] = {}
+    seen = set[tuple[str, str]]()
     for place, one in enumerate(ids):
-        if all(0 < len(column[place].split()) <= LONGEST for column in columns):
+        pair = columns[0][place], columns[1][place]
+        if pair not in seen and all(0 < len(text.split()) <= LONGEST for text in pair):
             members.setdefault(one, []).append(place)
+        seen.add(pair)
     names = list(members)
     order = iter(np.random.default_rng(seed).permutation(len(names)).tolist())
     found = list[list[int]]()

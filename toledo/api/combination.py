@@ -241,10 +241,11 @@ class Combination(TableResult):
         """
         if min(segments, default=0) < 0 or not segments:
             raise InputError("no such segment", argument="segments", remedy="segments are counted from 0")
-        beside = [read_texts(sources, "sources") if sources is not None else [], *_texts(references, "references")]
+        given = None if sources is None else read_texts(sources, "sources")
+        beside = [given or [], *_texts(references, "references")]
         wanted = sorted({*range(sample), *segments})
         explained, parts = [], []
-        for number, line in zip(wanted, self._lines(systems, only=wanted, sources=sources, **how), strict=False):
+        for number, line in zip(wanted, self._lines(systems, only=wanted, sources=given, **how), strict=False):
             parts.append(parts_of_votes(self.combiner.path(line.combined), self.combiner.second.weights.sigma))
             if number in segments:
                 explained.append(explain_segment(self.combiner, number, line, beside))

@@ -19,7 +19,7 @@ class BuildSettings(Settings):
         Effort,
         Meta(
             description="quick trains and tunes; standard adds reordering, a 5-gram model, refining (up to 100,000 "
-            "pairs) and a decision rule; thorough tunes three times as often and always refines."
+            "pairs) and a decision rule; thorough tunes three times, keeps the best, and always refines."
         ),
     ] = "standard"
 

@@ -21,6 +21,7 @@ from toledo.phrases.several import recoded, rows_in
 from toledo.phrases.table import PhraseTable
 from toledo.progress import Progress, silent
 from toledo.text.corpus import ParallelCorpus
+from toledo.text.rare_words import rewrite_sources
 from toledo.text.vocabulary import RESERVED, Vocabulary
 from toledo.training import add_parts
 
@@ -57,6 +58,7 @@ def extend(
     read = [_read_table(one, model, progress) for one in phrase_tables]
     tables = [_checked(table, model, name) for table, name in zip(read, map(_name, phrase_tables), strict=True)]
     _refuse_same([model.table, *tables], ["the model", *map(_name, phrase_tables)])
+    model = _knowing(model, tables)
     models = read_language_models(language_models, model.target_vocabulary, progress)
     tuning = None if interpolate_on is None else _tuning(model, interpolate_on)
     found = add_parts(model, tables, models, settings, tuning, threads)
@@ -168,6 +170,20 @@ def _checked(table: PhraseTable, model: PhraseModel, name: str) -> PhraseTable:
     return recoded(table, *known)
 
 
+def _knowing(model: PhraseModel, tables: Sequence[PhraseTable]) -> PhraseModel:
+    """Return the model without a rule for rare words that added tables can translate by themselves."""
+    text = model.preparation
+    if text.source.rare is None or not tables:
+        return model
+    known = set[str]()
+    for table in tables:
+        sources = table.pairs.sources
+        alone = np.flatnonzero(np.diff(sources.offsets) == 1)
+        known.update(model.source_vocabulary.words(sources.words[sources.offsets[alone]].tolist()))
+    source = replace(text.source, rare=text.source.rare.knowing(known))
+    return replace(model, preparation=replace(text, source=source))
+
+
 def _refuse_unused(tables: Sequence[object], settings: TableSettings, tuning: TuningText | None) -> None:
     if tuning is not None and (settings.combine_tables != "linear" or not tables):
         raise InputError(
@@ -208,11 +224,14 @@ def _refuse_same(tables: Sequence[PhraseTable], names: Sequence[str]) -> None:
 
 def _tuning(model: PhraseModel, given: TuningText) -> ParallelCorpus:
     """Return the tuning text in the words of the model, without pairs of which one side is empty."""
-    vocabularies = model.source_vocabulary, model.target_vocabulary
+    rare = model.preparation.source.rare
+    vocabularies = model.source_vocabulary if rare is None else Vocabulary(), model.target_vocabulary
     if model.preparation.raw:
         corpus = prepare_pairs(read_columns(*given), model.preparation, None).encode(vocabularies)
     else:
         corpus = encode_words(*given, vocabularies)
+    if rare is not None:
+        corpus = rewrite_sources(corpus, rare, model.source_vocabulary)
     keep = corpus.usable(int(max(corpus.source.lengths.max(initial=1), corpus.target.lengths.max(initial=1))))
     if not keep.any():
         raise InputError("the tuning text has no sentence pairs", argument="interpolate_on", remedy="check the files")

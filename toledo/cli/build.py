@@ -36,7 +36,7 @@ def build(  # one argument for each option
     test_source: Annotated[Path | None, Parameter(help="Test text. [default: drawn from the pairs]")] = None,
     test_reference: Annotated[tuple[Path, ...], repeated("Reference translation of the test text.")] = (),
     document_ids: Annotated[
-        Path | None, Parameter(help="Document of each pair, one id per line, so that no document is torn apart.")
+        Path | None, Parameter(help="Document of each pair, one id per line, so that no document is split.")
     ] = None,
     lm_text: Annotated[Path | None, Parameter(help="Further text in the target language.")] = None,
     source_language: Annotated[str | None, Parameter(help="ISO code of the source language, such as de.")] = None,
@@ -50,11 +50,11 @@ def build(  # one argument for each option
     threads: Threads = None,
     common: Common = COMMON,
 ) -> None:
-    """Clean, split, train, tune, refine, choose a rule, and test: from sentence pairs to the best model.
+    """Split, clean, train, tune, refine, choose a rule, and test: from sentence pairs to the best model.
 
-    A stage is kept only if it is better on text that it was not tuned on. OUTPUT/model is the finished model, with its
-    rule and its text processing; OUTPUT/report.html shows all stages. A build that was interrupted continues with
-    --resume.
+    A stage is kept only if it is better on a half of the development set that weights were not tuned on. OUTPUT/model is
+    the finished model, with its rule and its text processing; OUTPUT/report.html shows all stages. A build that was
+    interrupted continues with --resume.
 
     **Examples**
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -92,7 +91,8 @@ class PreparedGoal:
 
     def noise(self, one: Sequence[WordIds], other: Sequence[WordIds], documents: Sequence[str]) -> float:
         """Return the standard error of the difference between two sets of texts, by leaving out documents in turn."""
-        owner = np.cumsum([True, *(before != after for before, after in pairwise(documents))]) - 1
+        numbers = {one: number for number, one in enumerate(dict.fromkeys(documents))}
+        owner = np.array([numbers[one] for one in documents], np.int64)
         left_out = [self._without(texts, owner) for texts in (one, other)]
         gaps = np.array([first - second for first, second in zip(*left_out, strict=True)])
         return math.sqrt((gaps.size - 1) * float(np.var(gaps)))
@@ -101,7 +101,7 @@ class PreparedGoal:
         """Return the goal without each of the documents."""
         sums = []
         for rows in self.statistics(texts, np.arange(len(texts))):
-            own = np.zeros((owner[-1] + 1, rows.shape[1]))
+            own = np.zeros((owner.max() + 1, rows.shape[1]))
             np.add.at(own, owner, rows)
             sums.append(own.sum(axis=0) - own)
         return [self._total(own) for own in zip(*sums, strict=True)]

@@ -17,7 +17,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -187,9 +186,12 @@ def choose(values: Mapping[str, float], tuned: str, noise: float) -> str:
 def deal(documents: Sequence[str], folds: int) -> list[NDArray[np.int64]]:
     """Return the segments of each of some parts: each document goes to the part that has fewest segments so far."""
     parts: list[list[int]] = [[] for _ in range(folds)]
-    for _, group in groupby(range(len(documents)), key=documents.__getitem__):
-        min(parts, key=len).extend(group)
-    return [np.array(part, np.int64) for part in parts]
+    members: dict[str, list[int]] = {}
+    for segment, document in enumerate(documents):
+        members.setdefault(document, []).append(segment)
+    for own in members.values():
+        min(parts, key=len).extend(own)
+    return [np.array(sorted(part), np.int64) for part in parts]
 
 
 def tell(report: TuningReport, length: LengthTarget | None) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -90,6 +90,13 @@ class RareWords:
         found.given = tuple(words)
         found.places = tuple(place for place, own in enumerate(parts) for _ in own)
         return found
+
+    def knowing(self, words: Iterable[str]) -> RareWords:
+        """Return the same with words that are known from elsewhere, and not rewritten any more."""
+        known = set(words)
+        counts = {**self.variants.counts, **{word: 1 for word in sorted(known) if word not in self.variants.counts}}
+        rewritten = {word: parts for word, parts in self.rewritten.items() if word not in known}
+        return RareWords(replace(self.variants, counts=counts), self.rates, rewritten)
 
     def rate(self, kind: str) -> float:
         """Return what a kind of variants is worth; that of its rule if no example was seen."""
