@@ -52,8 +52,8 @@ def build(  # one argument for each option
 ) -> None:
     """Split, clean, train, tune, refine, choose a rule, and test: from sentence pairs to the best model.
 
-    A stage is kept only if it is better on a half of the development set that weights were not tuned on. OUTPUT/model is
-    the finished model, with its rule and its text processing; OUTPUT/report.html shows all stages. A build that was
+    A stage is kept only if it is better on a half of the development set that weights were not tuned on. OUTPUT/model
+    is the finished model, with its rule and its text processing; OUTPUT/report.html shows all stages. A build that was
     interrupted continues with --resume.
 
     **Examples**
