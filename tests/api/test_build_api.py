@@ -172,8 +172,8 @@ def test_the_command(tmp_path: Path) -> None:
     toledo.example_data(train=400, tune=24, test=24, raw=True).save(tmp_path)
     options = ["-s", tmp_path / "train.src", "-t", tmp_path / "train.trg", "-o", tmp_path / "built"]
     message = fail("build", *options, "--dev-source", tmp_path / "tune.src")
-    assert "the dev set is not complete" in message
-    assert "--dev-source and --dev-reference, or neither" in message
+    assert "the development set is incomplete" in message
+    assert "give both --dev-source and --dev-reference" in message
     shown = succeed("build", *options, "--effort", "quick", "-q")
     assert shown.splitlines()[-1].startswith("test: BLEU ")
     translated = succeed("translate", tmp_path / "built/model", tmp_path / "test.src", "-q")

@@ -46,6 +46,7 @@ from toledo.refinement.settings import RefineSettings
 from toledo.results import Result, TableResult, table
 from toledo.runs.checkpoint import Checkpoint, digest, write_json
 from toledo.settings import Named
+from toledo.text.tokenizers import language_code
 
 log = logging.getLogger(__name__)
 
@@ -106,10 +107,7 @@ class Build(TableResult):
         for one in self.stages:
             score = "" if one.score is None else f"{one.score:.2f}"
             rows.append([one.name, score, "yes" if one.kept else "no", f"{one.seconds:.0f} CPU s", one.what])
-        scores = ", ".join(
-            f"{one.name} {one.score:.2f}" + (f" ± {one.interval.half_width:.2f}" if one.interval else "")
-            for one in self.test.scores.values()
-        )
+        scores = ", ".join(f"{one.name} {one.cell()}" for one in self.test.scores.values())
         last = f"test: {scores} ({self.split}); model: {self.output / MODEL}"
         return "\n".join([*table(rows, left=[0, 4]), last])
 
@@ -137,9 +135,9 @@ def build(  # one argument for each setting
 
     Texts are raw; with `tokenized`, words are separated by spaces. Without `dev` and `test`, each gets 1,000 pairs or 5
     % of them, whichever is less, drawn by `seed` (whole documents if there are `document_ids`). Pairs that occur in
-    them leave the training text. A stage is kept only if it is better on a half of `dev` that it was not tuned on;
-    `test` is used once. `lm_text` is further text in the target language. The model is saved in `output/model`, with
-    its rule: `load(output / "model").translate(texts)` is all that it takes. `resume` continues an interrupted build.
+    them leave the training text. A stage is kept only if it is better on a half of `dev` that weights were not tuned
+    on; `test` is used once. `lm_text` is further text in the target language. The model is saved in `output/model`,
+    with its rule: `load(output / "model").translate(texts)` is all it takes. `resume` continues an interrupted build.
     """
     settings = BuildSettings(effort)
     folder = Path(output)
@@ -149,7 +147,7 @@ def build(  # one argument for each setting
     split = split_texts(columns, HeldOut(dev, test, document_ids, seed))
     more = [] if lm_text is None else read_texts(lm_text, "lm_text")
     languages = {"source_language": source_language, "target_language": target_language, "tokenized": tokenized}
-    tokenize = "none" if tokenized else SCORED_BY.get(target_language or "")
+    tokenize = _tokenizer(languages)
     (judge,) = make_metrics([metric], tokenize, False).values()
     configuration = {
         "version": version("toledo-mt"),
@@ -268,7 +266,7 @@ class _Builder:
     def tune(self, before: Path, place: Path) -> str:
         tuning = self.tuned(before, place, self.texts.tune, self.settings.tuning)
         runs = f", best of {len(tuning.runs)} runs" if len(tuning.runs) > 1 else ""
-        return f"{self.settings.tuning['objective']}, {len(tuning.rounds)} rounds{runs}"
+        return f"{self.settings.tuning['objective']}, {len(tuning.best.rounds)} rounds{runs}"
 
     def tuned(self, before: Path, place: Path, judged: Judged, how: Mapping[str, Any]) -> Tuning:
         sources, references = judged
@@ -311,7 +309,7 @@ class _Builder:
         model.save(folder / MODEL)
         sources, references = self.texts.test
         texts = model.translate(sources, tokenized=self.tokenized, **self.common)
-        tokenize = "none" if self.tokenized else SCORED_BY.get(self.training["target_language"] or "")
+        tokenize = _tokenizer(self.training)
         metrics: list[str | Metric] = ["bleu", "chrf", "ter"]
         if self.judge.name not in ("BLEU", "chrF2", "TER"):
             metrics.append(self.judge)
@@ -328,6 +326,11 @@ class _Builder:
         write_json(folder / RESULT, found.to_dict())
         self.stages.save("all stages are done")
         return found
+
+
+def _tokenizer(how: Mapping[str, Any]) -> str | None:
+    """Return the tokenizer that BLEU needs for the target text; None for its default."""
+    return "none" if how["tokenized"] else SCORED_BY.get(language_code(how["target_language"], "target_language"))
 
 
 def _given(judged: Judged) -> Pair:

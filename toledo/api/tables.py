@@ -16,7 +16,7 @@ from toledo.errors import InputError
 from toledo.formats.moses_table import read_phrase_table
 from toledo.language_model.model import LanguageModel, read_language_model
 from toledo.model import DESCRIPTION, PhraseModel
-from toledo.phrases.settings import EITHER, Combination, TableSettings
+from toledo.phrases.settings import EITHER, TableCombination, TableSettings
 from toledo.phrases.several import recoded, rows_in
 from toledo.phrases.table import PhraseTable
 from toledo.progress import Progress, silent
@@ -72,7 +72,7 @@ class AddOptions(TypedDict, total=False):
 
     phrase_tables: Sequence[GivenTable]
     language_models: Sequence[GivenLanguageModel]
-    combine_tables: Combination
+    combine_tables: TableCombination
     back_off_length: int
     interpolate_on: TuningText | None
     threads: int | None

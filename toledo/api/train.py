@@ -21,12 +21,12 @@ from toledo.phrases.rare_words import learn_rare_words
 from toledo.phrases.settings import (
     EITHER,
     IBM1,
-    Combination,
     LexicalWeights,
     Pruning,
     RareWordChoice,
     Smoothing,
     Symmetrization,
+    TableCombination,
     TableSettings,
     TrainSettings,
 )
@@ -73,7 +73,7 @@ def train(  # one argument for each setting
     lm_text: Texts | None = None,
     language_models: Sequence[GivenLanguageModel] = (),
     phrase_tables: Sequence[GivenTable] = (),
-    combine_tables: Combination = "either",
+    combine_tables: TableCombination = "either",
     back_off_length: int = EITHER.back_off_length,
     interpolate_on: TuningText | None = None,
     max_sentence_length: int = 100,

@@ -19,18 +19,20 @@ from toledo.cli.options import (
     Threads,
     Tokenized,
     command,
+    held_out_pair,
     repeated,
 )
-from toledo.cli.train import PairsFile, Source, Target, corpus_of
-from toledo.errors import InputError
+from toledo.cli.train import Source, Target, corpus_of
 
 
 @command
 def build(  # one argument for each option
+    pairs: Annotated[
+        Path | None, Parameter(help="Sentence pairs in one file: TSV, or what its name says: .jsonl, .tmx.")
+    ] = None,
     *,
     source: Source = None,
     target: Target = None,
-    pairs: PairsFile = None,
     dev_source: Annotated[Path | None, Parameter(help="Development text. [default: drawn from the pairs]")] = None,
     dev_reference: Annotated[tuple[Path, ...], repeated("Reference translation of the development text.")] = (),
     test_source: Annotated[Path | None, Parameter(help="Test text. [default: drawn from the pairs]")] = None,
@@ -58,9 +60,9 @@ def build(  # one argument for each option
 
     **Examples**
 
-        toledo build --pairs train.tsv --source-language de --target-language en -o de-en
+        toledo build train.tsv --source-language de --target-language en -o de-en
         toledo build -s train.de -t train.en --dev-source val.de --dev-reference val.en -o de-en --effort thorough
-        toledo build --pairs train.tmx --lm-text news.en --effort quick -o de-en
+        toledo build train.tmx --lm-text news.en --effort quick -o de-en
         toledo translate de-en/model < test.de > test.out
     """
     from toledo.api.build import build
@@ -68,8 +70,8 @@ def build(  # one argument for each option
     with resumable():
         found = build(
             *corpus_of(source, target, pairs),
-            dev=_pair("dev", dev_source, dev_reference),
-            test=_pair("test", test_source, test_reference),
+            dev=held_out_pair("dev", dev_source, dev_reference),
+            test=held_out_pair("test", test_source, test_reference),
             document_ids=document_ids,
             lm_text=lm_text,
             effort=settings.effort,
@@ -84,13 +86,3 @@ def build(  # one argument for each option
             progress=progress_for(common),
         )
     print_result("build", found, common)
-
-
-def _pair(name: str, source: Path | None, references: tuple[Path, ...]) -> tuple[Path, list[Path]] | None:
-    if source is None and not references:
-        return None
-    if source is None or not references:
-        raise InputError(
-            f"the {name} set is not complete", remedy=f"give --{name}-source and --{name}-reference, or neither"
-        )
-    return source, list(references)

@@ -61,8 +61,8 @@ def tune(
     n-best lists (Moses format or JSONL). Texts are raw, or words separated by spaces with --tokenized. Finished stages
     are saved in OUTPUT/run; --resume continues an interrupted run and gives the same result.
 
-    Cross-validation chooses among tuned weights, equal shares and the MBR choice of the outputs. Lengths in the result
-    are parts of the reference's; a combination that is longer than its outputs is reported.
+    Cross-validation chooses among tuned weights, equal shares and the MBR choice of the outputs. Lengths are
+    relative to the reference; a warning tells if the combination is longer than the outputs.
 
     **Examples**
 

@@ -137,8 +137,8 @@ def add_to_model(
 ) -> None:
     """Add phrase tables and language models to a model, and write the result as another one.
 
-    A new score has the weight of the same score of the first table, and language models share what those of the model
-    weigh. Tune the weights after that: `toledo tune`.
+    Each new score starts with the weight of the same score in the first table; the weight of the language models is
+    divided among all of them. Tune the weights after that: `toledo tune`.
 
     **Examples**
 

@@ -12,10 +12,22 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 from cyclopts import Group, Parameter
 
+from toledo.errors import InputError
 from toledo.settings import Settings, describe
 
 GENERAL = Group("General", sort_key=1000)
+SETS = {"dev": "development set", "test": "test set"}
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def held_out_pair(name: str, source: Path | None, references: tuple[Path, ...]) -> tuple[Path, list[Path]] | None:
+    """Return source and references of a set with options --NAME-source and --NAME-reference, or None without both."""
+    if source is None and not references:
+        return None
+    if source is None or not references:
+        remedy = f"give both --{name}-source and --{name}-reference"
+        raise InputError(f"the {SETS[name]} is incomplete", remedy=remedy)
+    return source, list(references)
 
 
 def flag(help_text: str, *names: str) -> Parameter:

@@ -22,6 +22,7 @@ from toledo.cli.options import (
     Tokenized,
     command,
     flag,
+    held_out_pair,
     repeated,
 )
 from toledo.errors import InputError
@@ -89,8 +90,7 @@ def tune(  # one argument for each option
         raise InputError("--field names columns of lists", remedy="give --lists, or leave --field out")
     if feature and output is None:
         raise InputError("weights of new features need the model that has them", remedy="give --output DIR")
-    if bool(dev_source) != bool(dev_reference):
-        raise InputError("the development set is incomplete", remedy="give both --dev-source and --dev-reference")
+    dev = held_out_pair("dev", dev_source, dev_reference)
     sampled = isinstance(settings.search, str) and settings.search.startswith("gibbs")
     how: dict[str, Any] = {
         "frozen": None if frozen is None else [name for name in frozen if name],
@@ -110,7 +110,7 @@ def tune(  # one argument for each option
             tuning = tune_lists(lists, list(reference) or None, sources=source, fields=parse_fields(field), **how)
         else:
             how |= {**vars(settings), "features": feature, "tokenized": tokenized}
-            how["dev"] = None if dev_source is None else (dev_source, list(dev_reference))
+            how["dev"] = dev
             tuning = tune_model(model, source, list(reference), **how)  # type: ignore[arg-type]
     if weights_only is not None:
         tuning.weights.save(weights_only)

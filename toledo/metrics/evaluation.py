@@ -388,7 +388,7 @@ def _size_notes(texts: Mapping[str, Sequence[str]], tests: Sequence[Test], how: 
     for name, other in dict.fromkeys((one.system, one.baseline) for one in unsure):
         differing = sum(said != meant for said, meant in zip(texts[name], texts[other], strict=True))
         if 0 < differing < FEW_DIFFER:
-            share = f"Only {differing} of {segments:,} segments differ"
+            share = f"{'Only ' if differing < segments else ''}{differing} of {segments:,} segments differ"
             yield f"{share} between {name!r} and {other!r}: only large differences can be found."
 
 

@@ -11,7 +11,7 @@ Symmetrization = Literal["intersection", "union", "grow", "grow-diag", "grow-dia
 Smoothing = Literal["none", "kneser-ney", "good-turing"]
 LexicalWeights = Literal["alignment", "model1"]
 Decoding = Literal["posterior", "viterbi"]
-Combination = Literal["either", "back-off", "fill-up", "linear"]
+TableCombination = Literal["either", "back-off", "fill-up", "linear"]
 Pruning = Literal["none", "alpha+epsilon", "alpha-epsilon"]
 RareWordChoice = Literal["rewrite", "keep"]
 
@@ -45,7 +45,7 @@ class TableSettings(Settings):
     """How several phrase tables make one model."""
 
     combine_tables: Annotated[
-        Combination,
+        TableCombination,
         Meta(
             description="How to use several phrase tables: either (all, each with scores of its own), back-off (later "
             "ones for source phrases that those before lack), fill-up (the scores of the first table that has a pair), "
