@@ -2,11 +2,12 @@
 
     python benchmarks/aligners.py                      # on the built-in sample, whose true links are known
     python benchmarks/aligners.py --source train.de --target train.en --weights MODEL --test test.de test.en
-    python benchmarks/aligners.py … --fast-align DIRECTORY --eflomal 3
+    python benchmarks/aligners.py … --fast-align DIRECTORY --eflomal 3 --giza de-en.A3.final en-de.A3.final
 
 DIRECTORY holds the program fast_align; eflomal is the extra `toledo-mt[eflomal]`, and runs so many times, since its
-results differ. The links of all are joined by grow-diag-final-and, here. F is for precision and recall of links. For
-BLEU a model is trained on each alignment, and all models translate with the same weights, those of MODEL.
+results differ. Links of GIZA++ are read as it wrote them, so that their time is not known. The links of all are joined
+by grow-diag-final-and, here. F is for precision and recall of links. For BLEU a model is trained on each alignment, and
+all models translate with the same weights, those of MODEL.
 
 CPU seconds are user and system time of both directions in one thread; compilation is not counted. Ours begin after the
 text has been read and end with joined links in memory; those of the peers have what they read and write, without the
@@ -30,6 +31,7 @@ from word_alignment import cpu_seconds, generate, right_links
 
 from toledo.files import read_lines, write_lines
 from toledo.formats.alignments import read_alignments
+from toledo.formats.giza import read_giza
 from toledo.metrics.bleu import BLEU
 from toledo.model import PhraseModel
 from toledo.phrases.table import WordLinks
@@ -41,7 +43,7 @@ from toledo.text.corpus import ParallelCorpus, Sentences, read_line_pairs, read_
 from toledo.training import train
 
 METHOD = "grow-diag-final-and"
-Found = tuple[str, float, WordLinks]  # the name of an aligner, its CPU seconds, and its links
+Found = tuple[str, float | None, WordLinks]  # the name of an aligner, its CPU seconds, and its links
 
 
 def main() -> None:
@@ -53,6 +55,7 @@ def main() -> None:
     parser.add_argument("--weights", type=Path, metavar="MODEL", help="default weights if not given")
     parser.add_argument("--fast-align", type=Path, metavar="DIRECTORY")
     parser.add_argument("--eflomal", type=int, default=1, metavar="RUNS")
+    parser.add_argument("--giza", type=Path, nargs=2, metavar="FILE", help="its links in both directions")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if options.source is None:
@@ -70,7 +73,7 @@ def measure(options: argparse.Namespace) -> None:
     for name, seconds, found in all_alignments(corpus, options):
         cells = [f"{f_score(found, gold):.3f}"] if gold else []
         cells += [f"{score:.2f}" for score in scores(corpus, found, options)] if options.test else []
-        print("|", " | ".join([name, *cells, f"{seconds:.1f}"]), "|", flush=True)
+        print("|", " | ".join([name, *cells, "–" if seconds is None else f"{seconds:.1f}"]), "|", flush=True)
 
 
 def all_alignments(corpus: ParallelCorpus, options: argparse.Namespace) -> Iterator[Found]:
@@ -85,6 +88,10 @@ def all_alignments(corpus: ParallelCorpus, options: argparse.Namespace) -> Itera
         yield run_fast_align(options.fast_align / "fast_align", corpus, options)
     else:
         print("fast_align was not given: --fast-align DIRECTORY", file=sys.stderr)
+    if options.giza:
+        yield "GIZA++", None, read_giza(options.giza, corpus, METHOD, 1)
+    if not options.eflomal:
+        return
     if find_spec("eflomal") is None:
         print('eflomal is not installed: pip install "toledo-mt[eflomal]"', file=sys.stderr)
         return

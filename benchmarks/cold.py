@@ -1,9 +1,9 @@
 """CPU seconds of whole commands with an empty kernel cache, with and without shipped kernels, and with a full cache.
 
     python benchmarks/cold.py
-    python benchmarks/cold.py --wheel dist/toledo_mt_kernels-*.whl --json
+    python benchmarks/cold.py --wheel dist --json
     python benchmarks/cold.py --before other/venv/bin/python --only choose evaluate
-    python benchmarks/cold.py --wheel dist/toledo_mt_kernels-*.whl --only tune demo --ways shipped
+    python benchmarks/cold.py --wheel dist --only tune demo --ways shipped
 
 Inputs are those of the README and the quick start, tokenized. Each command runs in a process of its own, once without
 kernels (`cold`), once with those of the wheel and nothing else (`shipped`), and once with what the first run kept
@@ -64,7 +64,7 @@ COMMANDS = {
     "translate": Command("translate model data/test.src", "translate old data/test.src --output new/text", 3, 28),
     "combine tune": Command(
         f"combine tune {TUNED} new/combo",
-        "combine tune --tokenized --reference data/tune.trg.0 --systems tune/A tune/B tune/C --output new/combo", 8,
+        "combine tune --tokenised --reference data/tune.trg.0 --systems tune/A tune/B tune/C --output new/combo", 8,
     ),
     "combine run": Command(
         "combine run combo --systems tune/A tune/B tune/C", "combine run oldcombo --systems tune/A tune/B tune/C", 8
@@ -80,8 +80,8 @@ COMMANDS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--wheel", type=Path, help="a wheel of kernels, as make wheels builds it")
-    parser.add_argument("--before", help="a Python with Toledo 0.1")
+    parser.add_argument("--wheel", type=Path, help="directory with a wheel of kernels, as make wheels fills it")
+    parser.add_argument("--before", type=os.path.abspath, help="a Python with Toledo 0.1, for a first column")
     parser.add_argument("--only", nargs="+", choices=COMMANDS, default=list(COMMANDS))
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="warm is full only after cold")
     parser.add_argument("--json", action="store_true")
@@ -89,13 +89,22 @@ def main() -> None:
     with TemporaryDirectory(prefix="toledo-cold-") as directory:
         folder = Path(directory)
         if arguments.wheel:
-            zipfile.ZipFile(arguments.wheel).extractall(folder / "wheel")
+            zipfile.ZipFile(newest(arguments.wheel)).extractall(folder / "wheel")
         make_inputs(folder, arguments.before)
         rows = measure_all(folder, arguments)
         if arguments.json:
             print(json.dumps(list(rows), indent=2))
         else:
             print_table(rows)
+
+
+def newest(folder: Path) -> Path:
+    """Return the newest wheel of kernels for this Python in a directory."""
+    tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    wheels = sorted(folder.glob(f"toledo_mt_kernels-*-{tag}-*.whl"), key=lambda path: path.stat().st_mtime)
+    if not wheels:
+        raise SystemExit(f"{folder} has no wheel of kernels for this Python: make wheels builds one")
+    return wheels[-1]
 
 
 def make_inputs(folder: Path, before: str | None) -> None:

@@ -30,6 +30,7 @@ PAGES = (
     "llm",
     "tuning",
     "rare-words",
+    "results",
     "papers/cobleu",
     "papers/minimum-risk",
     "papers/system-combination",

@@ -1,14 +1,16 @@
 """Chapter 3 of Smith (2015) on real data: search for BLEU itself, from beam search, from random, and within reach.
 
     python experiments/bleu_decoding.py ../shared/data --work documents --documents 30
+    python experiments/bleu_decoding.py ../shared/data --work documents --names "unseen reference;sample"
     python experiments/bleu_decoding.py ../shared/data --figure docs/figures/bleu-decoding.svg
 
 All weights are 0 but that of BLEU, so operations that ask the sentence model what is likely are left out. Searches are
 hill climbing, or annealing with as many steps. *Guided* searches have the weights of the sentence model and 1,000 for
 BLEU, at temperature 1, with all operations: the model proposes, and BLEU decides. Documents are those of the test part,
 with two references; *within reach* the reference is a random translation that the phrase table allows. States are
-recorded at steps 0, 2^8, 2^9, …; each finished run is a line of experiments/results/bleu_decoding.jsonl, and what is
-there is not done again.
+recorded at steps 0, 2^8, 2^9, …. *Unseen reference* searches with the first reference, and judges what it finds by the
+second one; *sample* does so on the built-in sample, some of whose sentences are kept. Each finished run is a line of
+experiments/results/bleu_decoding.jsonl, and what is there is not done again.
 """
 
 from __future__ import annotations
@@ -21,11 +23,14 @@ from pathlib import Path
 
 import numpy as np
 from document_sets import DocumentSet
-from runs import Run, save_figure
+from runs import Run, caption, save_figure, size_shown
 from stored import Stored, add_options, markdown
 
+import toledo
+from toledo.api.document_examples import bleu_examples
 from toledo.compiled.kernels import working_seconds
 from toledo.metrics.bleu import BLEU
+from toledo.sample.corpus import example_data
 from toledo.search.document.models.bleu import BLEUModel, bleu_weights
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DocumentAnnealing, DocumentSettings, bleu_settings
@@ -35,6 +40,8 @@ from toledo.view.curves import Lines, Series
 
 STARTS = {"from beam search": "beam", "from random": "random", "within reach": "random"}
 RUNS = (*STARTS, *(f"{name}, annealed" for name in STARTS), "from beam search, guided", "from random, guided")
+UNSEEN, SAMPLE = "unseen reference", "sample"
+SHOWN = 4  # sentences of the sample
 COOLING = DocumentAnnealing(1e-3, 1e-5)
 PSEUDO_SEED = 7
 
@@ -59,15 +66,19 @@ def main() -> None:
         return
     one = None
     for name in options.names.split(";"):
-        key = {"pair": options.pair, "name": name, "steps": options.steps, "documents": options.documents}
+        size = f"{options.documents} documents, {options.steps} steps"
+        key = {"pair": options.pair, "name": name, "size": size}
         if not stored.done(**key):
             place = stored.work(options.work)
             one = one or DocumentSet.of(options.pair, options.data, place, options.threads, options.documents)
             began = working_seconds()
-            courses = _run(one, name, options.steps)
-            stored.add(
-                key, data=one.files, scores={"courses": courses}, seconds={"searching": working_seconds() - began}
-            )
+            if name == SAMPLE:
+                scores = _sample(place / "sample", options.steps)
+            elif name == UNSEEN:
+                scores = _judged(one, options.steps)
+            else:
+                scores = {"courses": _run(one, name, options.steps)}
+            stored.add(key, data=one.files, scores=scores, seconds={"searching": working_seconds() - began})
     if not options.stale:
         print("\n".join(tables(stored).values()))
 
@@ -86,6 +97,30 @@ def _run(one: DocumentSet, name: str, steps: int) -> list[Run]:
         settings = replace(settings, accept=COOLING)
     results = DocumentSearch(one.model, settings, [BLEUModel()], weights).search(documents, threads=one.threads)
     return [_course(result) for result in results]
+
+
+def _judged(one: DocumentSet, steps: int) -> Run:
+    """Scores before and after a search with the first reference, some of them by the second one."""
+    parts = [part for document in one.documents("test") for part in document.segments]
+    names = [document.identifier for document in one.documents("test") for _ in document.segments]
+    references = [[" ".join(part.references[number]) for part in parts] for number in range(2)]
+    sources = [" ".join(part.words) for part in parts]
+    found = bleu_examples(one.model, sources, *references, document_ids=names, steps=steps, threads=one.threads)
+    return {"totals": dict(found.totals), "better": found.better, "worse": found.worse, "segments": len(parts)}
+
+
+def _sample(folder: Path, steps: int) -> Run:
+    """The first sentences that the same search changes in the built-in sample."""
+    data = example_data(train=1000, tune=30, test=60)
+    if not folder.exists():
+        toledo.train(data.train.sources, data.train.targets, tokenized=True).save(folder)
+    text = data.test
+    found = bleu_examples(
+        toledo.load(folder), text.sources, *text.references, document_ids=text.document_ids, steps=steps
+    )
+    changed = [one for one in found.segments if one.before != one.after][:SHOWN]
+    rows = [[one.source, one.before, one.after, one.reference, one.unseen] for one in changed]
+    return {"rows": rows, "totals": dict(found.totals), "better": found.better, "worse": found.worse}
 
 
 def _course(result: DocumentResult) -> Run:
@@ -114,18 +149,46 @@ def _within_reach(one: DocumentSet, document: Document) -> Document:
 def tables(stored: Stored) -> dict[str, str]:
     """Means over documents (smallest to largest), before and after."""
     rows = []
+    runs = stored.find(pair="de-en")
+    size = size_shown(runs)
     for run in table_runs(stored, RUNS):
         courses = run["scores"]["courses"]
         bleu = [table_range([course["bleu"][place] for course in courses]) for place in (0, -1)]
         lm = [f"{np.mean([course['lm'][place] for course in courses]):.0f}".replace("-", "−") for place in (0, -1)]
         rows.append([run["key"]["name"], len(courses), *bleu, *lm])
     titles = ["search", "documents", "BLEU before", "after", "LM score before", "after"]
-    return {"searches": markdown(titles, rows)}
+    judged = {run["key"]["name"]: run["scores"] for run in runs if run["key"]["size"] == size}
+    found = {"searches": markdown(titles, rows) + caption(size) if rows else "", UNSEEN: "", SAMPLE: ""}
+    if UNSEEN in judged:
+        found[UNSEEN] = unseen_table(judged[UNSEEN]) + caption(size)
+    if SAMPLE in judged:
+        titles = ["", "sentence"]
+        names = ("source", "before", "after", "reference", "unseen reference")
+        found[SAMPLE] = markdown(
+            titles, [pair for row in judged[SAMPLE]["rows"] for pair in zip(names, row, strict=True)]
+        )
+    return found
+
+
+def unseen_table(scores: Run) -> str:
+    """Scores before and after, and how many segments became better by chrF with the unseen reference."""
+    titles = {
+        "bleu": "BLEU, the reference of the search", "unseen_bleu": "BLEU, unseen reference",
+        "unseen_chrf": "chrF, unseen reference", "unseen_ter": "TER, unseen reference",
+        "model_score": "model score", "lm_score": "language model score",
+    }  # fmt: skip
+    rows = [
+        [title, *(f"{value:.1f}".replace("-", "−") for value in scores["totals"][name])]
+        for name, title in titles.items()
+    ]
+    rows.append(["segments better, worse (chrF, unseen reference)", scores["better"], scores["worse"]])
+    return markdown(["", "before", "after"], rows)
 
 
 def table_runs(stored: Stored, names: Iterable[str]) -> list[Run]:
     """Those of the page."""
-    return [run for name in names for run in stored.find(pair="de-en", name=name, steps=1 << 20, documents=30)]
+    size = size_shown(stored.find(pair="de-en"))
+    return [run for name in names for run in stored.find(pair="de-en", name=name, size=size)]
 
 
 def table_range(values: Sequence[float]) -> str:

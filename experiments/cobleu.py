@@ -1,6 +1,7 @@
 """Tables 1 and 2 and Figure 6 of Pauls, DeNero and Klein (2009) on real data: MERT, CoBLEU and both, two decoders.
 
-    python experiments/cobleu.py ../shared/data --work cobleu --seeds 5
+    python experiments/cobleu.py ../shared/data --work cobleu --runs 5
+    python experiments/cobleu.py ../shared/data --work cobleu --pairs de-en --runs 2 --sentences 300 --iterations 4
     python experiments/cobleu.py ../shared/data --table
     python experiments/cobleu.py ../shared/data --figure docs/figures/cobleu-figure6.svg
 
@@ -24,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from differences import signed
 from numpy.typing import NDArray
-from runs import PairBench, Run, Text, file_name, save_figure, trained_model
+from runs import PairBench, Run, Size, Text, caption, file_name, save_figure, size_shown, trained_model
 from stored import CORPUS_BLEU, Stored, add_options, differences, markdown, mean_text
 
 from toledo.consensus.decide import Viterbi, decide
@@ -131,9 +132,10 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("cobleu"))
     parser.add_argument("--pairs", default="fr-en,de-en,es-en")
     parser.add_argument("--conditions", default=";".join(TABLE), help="names with ; between them")
-    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--figure", type=Path, help="only draw Figure 6 to this file")
+    Size.add_options(parser)
     add_options(parser)
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
@@ -142,9 +144,10 @@ def main() -> None:
         draw_trajectories(stored, options.figure)
         return
     benches = [
-        Bench(name, options.directory, options.work, options.threads, stored) for name in options.pairs.split(",")
+        Bench(name, options.directory, options.work, options.threads, stored, Size.of(options))
+        for name in options.pairs.split(",")
     ]
-    for seed in range(1, options.seeds + 1):
+    for seed in range(1, options.runs + 1):
         for name in options.conditions.split(";"):
             for bench in benches:
                 if seed == 1 or CONDITIONS[name].seeds:
@@ -156,9 +159,9 @@ def main() -> None:
 class Bench(PairBench):
     """One pair: its model and its texts."""
 
-    def __init__(self, name: str, data: Path, work: Path, threads: int, stored: Stored) -> None:
+    def __init__(self, name: str, data: Path, work: Path, threads: int, stored: Stored, size: Size) -> None:
         self.pair, self.threads = PAIRS[name], threads
-        super().__init__(name, data / self.pair.folder, work, stored)
+        super().__init__(name, data / self.pair.folder, work, stored, size)
 
     @property
     def files(self) -> list[Path]:
@@ -176,8 +179,8 @@ class Bench(PairBench):
     @cached_property
     def texts(self) -> dict[str, Text]:
         """The tuning set and the tests."""
-        tests = {name: self._text(name).up_to(self.pair.longest_test) for name in self.pair.tests}
-        return {self.pair.tune: self._text(self.pair.tune).up_to(self.pair.longest), **tests}
+        longest = {self.pair.tune: self.pair.longest, **dict.fromkeys(self.pair.tests, self.pair.longest_test)}
+        return {name: self._text(name).up_to(most).first(self.size.sentences) for name, most in longest.items()}
 
     def _text(self, name: str) -> Text:
         references = [self.folder / f"{name}.{language}" for language in self.pair.references]
@@ -190,7 +193,8 @@ class Bench(PairBench):
 
     def condition(self, name: str) -> Condition:
         """A condition by its name."""
-        return CONDITIONS[name].of(self.pair)
+        condition = CONDITIONS[name].of(self.pair)
+        return replace(condition, rounds=self.size.rounds(condition.rounds))
 
     def search(self, condition: Condition, name: str, weights: Weights) -> list[Forest]:
         """The forests of a text."""
@@ -204,7 +208,8 @@ class Bench(PairBench):
 
     def run(self, name: str, seed: int) -> None:
         """One condition with one seed and both decoders, unless it is there."""
-        keys = [{"pair": self.name, "condition": name, "seed": seed, "decoder": label} for label in DECODERS]
+        key = {"pair": self.name, "condition": name, "seed": seed, "size": str(self.size)}
+        keys = [{**key, "decoder": label} for label in DECODERS]
         missing = [key for key in keys if not self.stored.done(**key)]
         if missing:
             run = self.tuned(name, seed)
@@ -216,7 +221,7 @@ class Bench(PairBench):
         if done is not None:
             return done
         logging.info("%s, %s, seed %d", self.name, name, seed)
-        tuned = self._tune(self.condition(name), seed, self.work / "checkpoints" / f"{file_name(name)}-{seed}")
+        tuned = self._tune(self.condition(name), seed, self.place / "checkpoints" / f"{file_name(name)}-{seed}")
         history = tuned.history
         mert = isinstance(CONDITIONS[name].tuner, MERT)
         course = [history.start.score, *(one.score for one in history.rounds)] if mert else []
@@ -297,8 +302,9 @@ def tables(stored: Stored) -> dict[str, str]:
     """One for each pair and decoder, and one of searches."""
     found, searches = {}, []
     for name, pair in PAIRS.items():
+        size = size_shown(stored.find(pair=name))
         for decoder in DECODERS:
-            groups = table_groups(stored, name, decoder, TABLE)
+            groups = table_groups(stored, TABLE, pair=name, decoder=decoder, size=size)
             cells, rows = differences(groups, "MERT", pair.tests), []
             for condition, runs in groups.items():
                 scores = [run["scores"] for run in runs]
@@ -308,8 +314,8 @@ def tables(stored: Stored) -> dict[str, str]:
                 seconds = f"{np.mean([run['seconds']['tuning'] for run in runs]):.0f}"
                 rows.append([condition, len(runs), *numbers, signed(float(drop)), short, cells[condition], seconds])
             titles = ["condition", "runs", pair.tune, *pair.tests, "Δ", "brevity", "minus MERT, tests", "p", "CPU s"]
-            found[f"{name}, {decoder}"] = markdown(titles, rows)
-        groups = table_groups(stored, name, "viterbi", SEARCHES)
+            found[f"{name}, {decoder}"] = markdown(titles, rows) + caption(size) if rows else ""
+        groups = table_groups(stored, SEARCHES, pair=name, decoder="viterbi", size=size)
         cells = differences(groups, SEARCHES[0], pair.tests)
         for condition, runs in groups.items():
             numbers = ", ".join(mean_text([run["scores"][test] for run in runs]) for test in pair.tests)
@@ -318,9 +324,9 @@ def tables(stored: Stored) -> dict[str, str]:
     return found
 
 
-def table_groups(stored: Stored, pair: str, decoder: str, names: Iterable[str]) -> dict[str, list[Run]]:
+def table_groups(stored: Stored, names: Iterable[str], **key: str) -> dict[str, list[Run]]:
     """The runs of each condition that has some."""
-    groups = {name: stored.find(pair=pair, condition=name, decoder=decoder) for name in names}
+    groups = {name: stored.find(condition=name, **key) for name in names}
     return {name: runs for name, runs in groups.items() if runs}
 
 
@@ -328,7 +334,8 @@ def draw_trajectories(stored: Stored, path: Path) -> None:
     """Figure 6: the objective on the way, divided by its final value: rounds of MERT, steps of CoBLEU."""
     row = []
     for pair in PAIRS:
-        runs = [stored.find(pair=pair, condition=name, decoder="viterbi", seed=1) for name in ("MERT", "CoBLEU")]
+        key = {"pair": pair, "decoder": "viterbi", "seed": 1, "size": size_shown(stored.find(pair=pair))}
+        runs = [stored.find(condition=name, **key) for name in ("MERT", "CoBLEU")]
         if not all(runs):
             continue
         courses = [run["scores"]["course"] for (run,) in runs]

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from cobleu import Bench, Condition, cobleu
+from runs import Size
 from stored import Stored, add_options, markdown
 
 from toledo.consensus.decide import decide
@@ -45,7 +46,7 @@ def main() -> None:
     stored = Stored.of(__file__, options)
     for names, measure in ((options.ridge, show_ridge), (options.words, cross_validate)):
         for name in filter(None, names.split(",")):
-            measure(Bench(name, options.directory, options.work, options.threads, stored), stored)
+            measure(Bench(name, options.directory, options.work, options.threads, stored, Size()), stored)
     if not options.stale:
         print("\n".join(f"{name}\n\n{table}" for name, table in tables(stored).items()))
 

@@ -66,7 +66,7 @@ class Condition:
     rule: Rule = Viterbi()  # noqa: RUF009 (frozen)
 
 
-PAPER = CombinationSettings(entropy=(3.0,), length="reference", rule="viterbi", folds=0)
+PAPER = CombinationSettings(entropy=(3.0,), skeletons=None, length="reference", rule="viterbi", folds=0)
 CONDITIONS = {
     "latBLEU": Condition(replace(PAPER, objective="lattice-bleu"), biased=False),
     "nbExpBLEU": Condition(replace(PAPER, objective="list-expected-bleu"), biased=False),

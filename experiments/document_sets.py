@@ -11,17 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 from runs import trained_model
 
+from toledo.files import write_lines
 from toledo.formats.documents import read_documents
 from toledo.metrics.bleu import BLEU
 from toledo.model import PhraseModel
 from toledo.phrases.pruning import filter_for
 from toledo.phrases.sparse import sparse_features, target_words
+from toledo.sample.corpus import generate
+from toledo.search.document.models.semantic import SemanticSpace
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DocumentSettings, HillClimbing
 from toledo.text.corpus import Document, ParallelCorpus, Sentences, read_parallel
 from toledo.weights import Weights
 
-LANGUAGES = {"de-en": "de", "es-en": "es"}
+SENSES = "senses"  # the built-in sample, with words whose senses only documents tell
+LANGUAGES = {"de-en": "de", "es-en": "es", SENSES: "talvan"}
+SENTENCES = {"train": 8000, "tune": 600, "test": 900}  # of the sample
 STEPS = {"beam": 30_000, "random": 100_000}  # of hill climbing for each document, by its start
 
 
@@ -39,7 +44,12 @@ class DocumentSet:
     def of(cls, pair: str, data: Path, work: Path, threads: int, most: int | None) -> DocumentSet:
         """By the name of the pair; runs on some of the documents are kept apart from those on all."""
         place = pair if most is None else f"{pair}-{most}"
+        if pair == SENSES:
+            return cls(pair, sample_with_senses(work / "sample"), work / place, threads, most)
         return cls(pair, data / f"bible-{pair}", work / place, threads, most)
+
+    def __post_init__(self) -> None:
+        self.work.mkdir(parents=True, exist_ok=True)
 
     def documents(self, part: str) -> list[Document]:
         """Those of a part, tune or test, with both references."""
@@ -91,6 +101,19 @@ class DocumentSet:
         return replace(self.model, sparse=sparse_features(self.model.table, [target_words], count))
 
 
+def sample_with_senses(folder: Path) -> Path:
+    """Write the sample once, with the names that files of real data have."""
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        data = generate(1, *SENTENCES.values(), senses=True)
+        for name, part in (("train", data.train), ("tune", data.tune), ("test", data.test)):
+            write_lines(folder / f"{name}.{LANGUAGES[SENSES]}", part.sources)
+            write_lines(folder / f"{name}.docids", part.document_ids)
+            for end, lines in zip(("en", "refB.en"), part.references, strict=False):
+                write_lines(folder / f"{name}.{end}", lines)
+    return folder
+
+
 def document_statistics(
     documents: Sequence[Document], translations: Sequence[Sequence[Sequence[str]]]
 ) -> NDArray[np.float64]:
@@ -111,3 +134,11 @@ def search_documents(
     settings = DocumentSettings(HillClimbing(), steps=STEPS[start], start=start)
     results = DocumentSearch(model.with_weights(weights), settings).search(documents, threads=threads)
     return [[translation.words for translation in result.translations] for result in results]
+
+
+def semantic_space(one: DocumentSet) -> SemanticSpace:
+    """Word vectors of the English training text, made once."""
+    place = one.work.parent / one.pair / "space"
+    if not place.exists():
+        SemanticSpace.train(one.folder / "train.en", document_ids=one.folder / "train.docids").save(place)
+    return SemanticSpace.load(place)

@@ -22,14 +22,8 @@ from toledo.runs.checkpoint import Checkpoint
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
 from toledo.tuning.documents.chains import Chains, ChainSettings, chain_set
-from toledo.tuning.documents.tune import (
-    DocumentTask,
-    RecordedStates,
-    match_length,
-    rank_states,
-    search_states,
-    states_of,
-)
+from toledo.tuning.documents.task import DocumentTask
+from toledo.tuning.documents.tune import RecordedStates, match_length, rank_states, search_states, states_of
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
 from toledo.tuning.minimum_risk.trainer import DOCUMENT_RISK, GainAdaptation, MinimumRisk
 from toledo.tuning.minimum_risk.training import DocumentSource, train
@@ -153,10 +147,10 @@ def _found(one: DocumentSet, name: str, seed: int) -> tuple[Weights, float | Non
     how = CONDITIONS[name]
     weights = default_weights(one.model.feature_names)
     if isinstance(how, Mert):
-        weights = _mert(one, model_of(one, name, seed), how.rounds, seed, weights)
+        weights = sentence_mert(one, model_of(one, name, seed), how.rounds, seed, weights)
     elif isinstance(how, Finished):
         start = replace(weights, values_by_name=dict(known_weights(one, how.after, seed)))
-        weights = _mert(one, model_of(one, how.after, seed), how.rounds, seed, start)
+        weights = sentence_mert(one, model_of(one, how.after, seed), how.rounds, seed, start)
     elif isinstance(how, Refined):
         weights = _refined(one, name, how, seed)
     elif isinstance(how, DocumentPRO):
@@ -186,7 +180,7 @@ def _ranked(one: DocumentSet, how: DocumentPRO, weights: Weights) -> Weights:
     return weights
 
 
-def _mert(one: DocumentSet, model: PhraseModel, rounds: int, seed: int, start: Weights) -> Weights:
+def sentence_mert(one: DocumentSet, model: PhraseModel, rounds: int, seed: int, start: Weights) -> Weights:
     """With beam search, on the segments of the documents."""
     segments = [segment for document in one.documents("tune") for segment in document.segments]
     sentences = [list(segment.words) for segment in segments]

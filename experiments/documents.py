@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from document_sets import LANGUAGES, STEPS, DocumentSet, document_statistics, search_documents
+from document_sets import LANGUAGES, SENSES, STEPS, DocumentSet, document_statistics, search_documents, semantic_space
 from document_weights import CONDITIONS, at_sharpness, model_of, tuned
-from runs import Run, read_lines
+from runs import Run
 from stored import CORPUS_BLEU, Stored, add_options, differences, markdown, mean_text, statistics_of
 
 from toledo.compiled.kernels import working_seconds
@@ -30,7 +30,7 @@ from toledo.errors import InputError
 from toledo.model import PhraseModel
 from toledo.search.document.models.consistency import LexicalConsistency
 from toledo.search.document.models.readability import LengthParity
-from toledo.search.document.models.semantic import SemanticModel, SemanticSpace
+from toledo.search.document.models.semantic import SemanticModel
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DocumentSettings, HillClimbing
 from toledo.text.corpus import Document
@@ -134,7 +134,7 @@ def _sharpness(one: DocumentSet, model: PhraseModel, weights: Weights) -> float:
 def tables(stored: Stored) -> dict[str, str]:
     """One for each pair and start, and one of document models."""
     found = {}
-    for pair in LANGUAGES:
+    for pair in [pair for pair in LANGUAGES if pair != SENSES]:
         for start in (*STEPS, MBR):
             groups = {name: stored.find(pair=pair, condition=name, start=start) for name in CONDITIONS}
             found[f"{pair}, {start}"] = table({name: runs for name, runs in groups.items() if runs})
@@ -167,7 +167,7 @@ def _run_models(one: DocumentSet, stored: Stored) -> None:
     if not todo:
         return
     weights_of_mert, documents = tuned(one, "MERT", 1)["weights"], one.documents("test")
-    models = [LengthParity(), LexicalConsistency(), SemanticModel(_space(one))]
+    models = [LengthParity(), LexicalConsistency(), SemanticModel(semantic_space(one))]
     names = [model.name for model in models]
     for name, weight in todo:
         settings, began = DocumentSettings(HillClimbing(), steps=STEPS["beam"]), working_seconds()
@@ -185,18 +185,6 @@ def _run_models(one: DocumentSet, stored: Stored) -> None:
             statistics={"test": rows},
             seconds={"searching": working_seconds() - began},
         )
-
-
-def _space(one: DocumentSet) -> SemanticSpace:
-    """Word vectors of the English training text, made once."""
-    place = one.work / "space"
-    if not place.exists():
-        names = (one.folder / "train.docids").read_text(encoding="utf-8").split()
-        texts: dict[str, list[list[str]]] = {}
-        for name, words in zip(names, read_lines(one.folder / "train.en"), strict=True):
-            texts.setdefault(name, []).append(words)
-        SemanticSpace.from_documents(list(texts.values())).save(place)
-    return SemanticSpace.load(place)
 
 
 if __name__ == "__main__":

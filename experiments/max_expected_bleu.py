@@ -1,7 +1,7 @@
 """Tables 2 and 3 and Figures 2 and 3 of He and Deng (2012) on real data: phrase and lexicon models for expected BLEU.
 
-    python experiments/max_expected_bleu.py ../shared/data --work refine
-    python experiments/max_expected_bleu.py ../shared/data --work refine --final 'baseline;two-stage'
+    python experiments/max_expected_bleu.py ../shared/data --work refine --final 'baseline;two-stage' --runs 3
+    python experiments/max_expected_bleu.py ../shared/data --work refine --pairs de-en --lines 2500 --iterations 3
     python experiments/max_expected_bleu.py ../shared/data --work refine --carried
     python experiments/max_expected_bleu.py ../shared/data --table
     python experiments/max_expected_bleu.py ../shared/data --figures docs/figures
@@ -28,7 +28,8 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from runs import PairBench, Text, read_lines, save_figure
+from differences import signed
+from runs import PairBench, Size, Text, caption, read_lines, save_figure, size_shown
 from stored import CORPUS_BLEU, Run, Stored, add_options, differences, markdown, mean_text
 
 from toledo.compiled.kernels import working_seconds
@@ -111,8 +112,15 @@ TABLE3 = {
     "both": Condition(settings("both")),
     "two-stage": Condition(settings("two-stage")),
 }
+BASELINES = {"baseline": OURS, "baseline, MERT": settings("both", method="he-deng")}
+PUBLISHED = {
+    f"{parameters}, as published": Condition(settings(parameters, method="he-deng"), chosen=False)
+    for parameters in ("phrase", "two-stage")
+}
 OTHERS = {
     "phrase, own text": Condition(settings("phrase", folds=1)),
+    "phrase, 2 folds": Condition(settings("phrase", folds=2)),
+    "phrase, 30 folds": Condition(settings("phrase", folds=30)),
     "phrase, lattices": Condition(settings("phrase", on="forests")),
     "phrase, L-BFGS": Condition(
         settings("phrase", method="lbfgs", steps=5, distance="kl", level="sentence", sharpness=5.0)
@@ -136,7 +144,7 @@ PARTS = ("trained on", "held out")
 HELD_OUT = 2  # of ten folds
 
 FIGURE2 = {"phrase, figure 2": Condition(settings("phrase", tune_every=0, iterations=10, patience=10))}
-CONDITIONS = {**TABLE2, **TABLE3, **OTHERS, **RATIOS, **FIGURE2}
+CONDITIONS = {**TABLE2, **TABLE3, **PUBLISHED, **OTHERS, **RATIOS, **FIGURE2}
 
 
 def main() -> None:
@@ -147,10 +155,12 @@ def main() -> None:
     parser.add_argument("--pairs", default="de-en,ja-en")
     parser.add_argument("--conditions", default=";".join(CONDITIONS), help="names with ; between them")
     parser.add_argument("--final", default="", help="names whose models MERT tunes at last, with ; between them")
-    parser.add_argument("--seeds", default="1,2,3", help="of MERT at last")
+    parser.add_argument("--runs", type=int, default=3, help="of MERT at last")
+    parser.add_argument("--lines", type=int, help="train on the first ones [default: all]")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--carried", action="store_true", help="only compare on lists of held-out folds")
     parser.add_argument("--figures", type=Path, help="only draw Figures 2 and 3 into this directory")
+    Size.add_options(parser)
     add_options(parser)
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
@@ -159,15 +169,15 @@ def main() -> None:
         draw_figures(stored, options.figures)
         return
     for name in options.pairs.split(","):
-        bench = Bench(name, options.directory, options.work, options.threads, stored)
+        bench = Bench(name, options.directory, options.work, options.threads, stored, Size.of(options))
         if options.carried:
             compare_carried(bench)
             continue
-        for condition in ("baseline", *filter(None, options.conditions.split(";"))):
+        for condition in (*BASELINES, *filter(None, options.conditions.split(";"))):
             bench.run(condition)
         for condition in filter(None, options.final.split(";")):
-            for seed in options.seeds.split(","):
-                bench.run_last(condition, int(seed))
+            for seed in range(1, options.runs + 1):
+                bench.run_last(condition, seed)
     if not options.stale:
         print("\n".join(f"{name}\n\n{table}" for name, table in tables(stored).items()))
 
@@ -175,9 +185,9 @@ def main() -> None:
 class Bench(PairBench):
     """One pair: its texts, its baseline, and its runs."""
 
-    def __init__(self, name: str, data: Path, work: Path, threads: int, stored: Stored) -> None:
+    def __init__(self, name: str, data: Path, work: Path, threads: int, stored: Stored, size: Size) -> None:
         self.pair, self.threads = PAIRS[name], threads
-        super().__init__(name, data / self.pair.folder, work, stored)
+        super().__init__(name, data / self.pair.folder, work, stored, size)
 
     @property
     def files(self) -> list[Path]:
@@ -207,7 +217,7 @@ class Bench(PairBench):
             )
         for name in self.pair.tests:
             found[name] = self._text(name)
-        return found
+        return {name: text.first(self.size.sentences) for name, text in found.items()}
 
     def _text(self, name: str) -> Text:
         return Text.read(self.folder / f"{name}.{self.pair.source}", [self.folder / f"{name}.en"])
@@ -220,40 +230,42 @@ class Bench(PairBench):
     @cached_property
     def model(self) -> PhraseModel:
         """The model before refinement, trained once."""
-        if not (self.work / "model").exists():
+        if not (self.place / "model").exists():
             phrases = PhraseTraining(max_length=4, lexical="model1", reordering=True)
             config = Training(phrases=phrases, distortion_limit=self.pair.distortion_limit)
-            train(self._corpus(), config, threads=self.threads).save(self.work / "model")
-        return PhraseModel.load(self.work / "model")
+            train(self._corpus(), config, threads=self.threads).save(self.place / "model")
+        return PhraseModel.load(self.place / "model")
 
     def _corpus(self) -> ParallelCorpus:
         """The training text without what is held out, in words that begin anew."""
         end = len(self.lines[0]) - self.pair.further - VALIDATION
+        end = min(end, self.size.lines or end)
         files = []
         for side, lines in zip((self.pair.source, "en"), self.lines, strict=True):
-            files.append(self.work / f"train.{side}")
+            files.append(self.place / f"train.{side}")
             files[-1].write_text("".join(" ".join(words) + "\n" for words in lines[:end]), encoding="utf-8")
         return read_parallel(*files)
 
     def procedure(self, how: RefineSettings = OURS) -> Procedure:
         """The steps of the paper with some lists."""
         model = self.model
-        files = self.work / f"train.{self.pair.source}", self.work / "train.en"
-        tuning = self._text(self.pair.tune)
-        some = slice(self.pair.tuned_lines)
+        files = self.place / f"train.{self.pair.source}", self.place / "train.en"
+        tuning = self._text(self.pair.tune).first(self.pair.tuned_lines).first(self.size.sentences)
+        is_mert = how.tuning_objective == "mert"
+        place = f"folds-{how.num_folds}{'-mert' if is_mert else ''}" if how.on == "lists" else "lattices"
         return Procedure(
             model=model,
             corpus=read_parallel(*files, (model.source_vocabulary, model.target_vocabulary)),
-            tuning=_segments(Text(tuning.source[some], tuning.references[some])),
+            tuning=_segments(tuning),
             validation=_segments(self.texts["validation"]),
-            tuner=Gradient("corpus-expected-bleu", on="lists"),
-            work=self.work / (f"folds-{how.num_folds}" if how.on == "lists" else "lattices"),
+            tuner=MERT() if is_mert else Gradient("corpus-expected-bleu", on="lists"),
+            work=self.place / place,
             threads=self.threads,
         )
 
     def run(self, name: str) -> None:
         """One condition, unless it is there."""
-        key = {"pair": self.name, "condition": name, "mert": 0}
+        key = {"pair": self.name, "condition": name, "mert": 0, "size": str(self.size)}
         if self.stored.done(**key):
             return
         logging.info("%s, %s", self.name, name)
@@ -265,7 +277,7 @@ class Bench(PairBench):
 
     def run_last(self, name: str, seed: int) -> None:
         """The model of a condition, tuned once more, by MERT on the whole tuning set."""
-        key = {"pair": self.name, "condition": name, "mert": 1, "seed": seed}
+        key = {"pair": self.name, "condition": name, "mert": 1, "seed": seed, "size": str(self.size)}
         if self.stored.done(**key):
             return
         logging.info("%s, %s, MERT %d", self.name, name, seed)
@@ -275,7 +287,7 @@ class Bench(PairBench):
 
     def tuned_last(self, name: str, seed: int) -> PhraseModel:
         """With weights by MERT."""
-        model, text = self._refined(name)[0], self._text(self.pair.tune)
+        model, text = self._refined(name)[0], self._text(self.pair.tune).first(self.size.sentences)
 
         def search(weights: Weights) -> list[Forest]:
             return BeamSearch(model.with_weights(weights), Beam(POP_LIMIT)).forests(text.source, self.threads)
@@ -285,9 +297,14 @@ class Bench(PairBench):
 
     def _refined(self, name: str) -> tuple[PhraseModel, History | None]:
         """The model of a condition and how it came about; from disk, if it was there."""
-        if name == "baseline":
-            return self.procedure().baseline(settings("both")), None
+        if name in BASELINES:
+            how = replace(BASELINES[name], parameters="both")
+            return self.procedure(how).baseline(how), None
         condition = CONDITIONS[name].of(self.pair)
+        how = condition.settings.resolved()
+        condition = replace(
+            condition, settings=replace(condition.settings, iterations=self.size.rounds(how.iterations))
+        )
         refined = self.procedure(condition.settings).run(condition.settings)
         return refined.model, refined.history
 
@@ -304,7 +321,8 @@ class Bench(PairBench):
 
 def _note(one: Round) -> dict[str, object]:
     """What figures need of a round."""
-    details = {name: one.details[name] for name in ("expected", "best_of_lists") if name in one.details}
+    names = ("expected_before", "expected", "best_of_lists")
+    details = {name: one.details[name] for name in names if name in one.details}
     return {"number": one.number, "stage": one.stage, "score": one.score, **details}
 
 
@@ -320,9 +338,13 @@ def tables(stored: Stored) -> dict[str, str]:
     found = {}
     for name, pair in PAIRS.items():
         tests = (*(["further"] if pair.further else []), *pair.tests)
+        size = size_shown(run for run in stored.find(pair=name) if "condition" in run["key"])
         for last, title in ((0, name), (1, f"{name}, MERT")):
-            groups = {one: stored.find(pair=name, condition=one, mert=last) for one in ("baseline", *CONDITIONS)}
-            found[title] = table({one: runs for one, runs in groups.items() if runs}, tests)
+            key = {"pair": name, "mert": last, "size": size}
+            groups = {one: stored.find(condition=one, **key) for one in (*BASELINES, *CONDITIONS)}
+            rows = table({one: runs for one, runs in groups.items() if runs}, tests)
+            found[title] = rows + caption(size) if any(groups.values()) else ""
+        found[f"{name}, lists"] = table_lists(stored, pair=name, mert=0, size=size)
     carried: dict[str, dict[str, str]] = {}
     for run in stored.all():
         if "settings" in run["key"]:
@@ -341,14 +363,29 @@ def table(groups: Mapping[str, Sequence[Run]], tests: Sequence[str]) -> str:
     for name, runs in groups.items():
         numbers = [mean_text([run["scores"][part] for run in runs]) for part in ("validation", *tests)]
         length = " ".join(f"{np.mean([run['scores'][f'{test} length'] for run in runs]):.3f}" for test in tests)
-        seconds = np.mean([run["seconds"]["training"] for run in runs])
-        rows.append([name, len(runs), *numbers, length, cells[name], f"{seconds:.0f}"])
-    return markdown(["trained", "runs", "validation", *tests, "length", "minus baseline, tests", "p", "CPU s"], rows)
+        rows.append([name, len(runs), *numbers, length, cells[name]])
+    return markdown(["trained", "runs", "validation", *tests, "length", "minus baseline, tests", "p"], rows)
+
+
+def table_lists(stored: Stored, **key: object) -> str:
+    """What training gained on the text that it saw, in its first iteration and in all, and on the validation set."""
+    rows = []
+    for name in CONDITIONS:
+        for run in stored.find(condition=name, **key):
+            start, *rounds = run["scores"]["rounds"]
+            first, last = (100 * (one["expected"] - rounds[0]["expected_before"]) for one in (rounds[0], rounds[-1]))
+            before = 100 * rounds[0]["expected_before"]
+            best = max(one["score"] for one in run["scores"]["rounds"]) - start["score"]
+            after_one = rounds[0]["score"] - start["score"]
+            gains = [signed(one) for one in (first, last, after_one, best)]
+            rows.append([name, len(rounds), f"{before:.2f}", *gains, run["scores"]["best"]])
+    titles = ["trained", "iterations", "expected BLEU of the lists", "after the first", "after the last"]
+    return markdown([*titles, "validation, after the first", "after the best", "the best"], rows) if rows else ""
 
 
 def compare_carried(bench: Bench) -> None:
     """Train on the lists of some folds and score those of the others; the weights of MERT stay as they are."""
-    keys = {name: {"pair": bench.name, "settings": name} for name in CARRIED}
+    keys = {name: {"pair": bench.name, "settings": name, "size": str(bench.size)} for name in CARRIED}
     todo = [name for name, key in keys.items() if not bench.stored.done(**key)]
     if not todo:
         return
@@ -379,7 +416,9 @@ def compare_carried(bench: Bench) -> None:
 def draw_figures(stored: Stored, directory: Path) -> None:
     """Figure 2: expected BLEU and BLEU of the best hypotheses; Figure 3: validation scores of both stages."""
     for pair in PAIRS:
-        found = [stored.find(pair=pair, condition=name, mert=0) for name in ("phrase, figure 2", "two-stage")]
+        size = size_shown(run for run in stored.find(pair=pair) if "condition" in run["key"])
+        key = {"pair": pair, "mert": 0, "size": size}
+        found = [stored.find(condition=name, **key) for name in ("phrase, figure 2", "two-stage")]
         if not all(found):
             continue
         one, two = (runs[0]["scores"]["rounds"] for runs in found)

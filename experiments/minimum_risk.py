@@ -1,7 +1,8 @@
 """Tables 1 to 3 and Figures 2 and 3 of Arun, Haddow and Koehn (2010) on real data: MERT and minimum risk by sampling.
 
-    python experiments/minimum_risk.py ../shared/data --work minimum-risk --conditions MERT --seeds 10
-    python experiments/minimum_risk.py ../shared/data --work minimum-risk --seeds 5
+    python experiments/minimum_risk.py ../shared/data --work minimum-risk --conditions MERT --runs 10
+    python experiments/minimum_risk.py ../shared/data --work minimum-risk --runs 5
+    python experiments/minimum_risk.py ../shared/data --work minimum-risk --sentences 60 --iterations 6 --samples 20
     python experiments/minimum_risk.py ../shared/data --table
     python experiments/minimum_risk.py ../shared/data --figure docs/figures/minimum-risk.svg
 
@@ -26,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from runs import PairBench, Run, Text, file_name, save_figure, trained_model
+from runs import PairBench, Run, Size, Text, caption, file_name, save_figure, size_shown, trained_model
 from stored import CORPUS_BLEU, Stored, add_options, differences, markdown, mean_text
 
 from toledo.consensus.decide import MaxTranslation, Viterbi, decide
@@ -88,6 +89,7 @@ CONDITIONS = {
     "sentence, annealed": Condition(MinimumRisk("expected-bleu", annealing=COOLING)),
     "corpus": Condition(MinimumRisk("corpus-expected-bleu")),
     "corpus, annealed": Condition(MinimumRisk("corpus-expected-bleu", annealing=COOLING)),
+    "corpus, two-step": Condition(MinimumRisk("corpus-expected-bleu", annealing=COOLING, two_step=True)),
     "corpus, annealed, whole": Condition(MinimumRisk("corpus-expected-bleu", annealing=COOLING), whole=True),
     "corpus, annealed, words": Condition(
         MinimumRisk("corpus-expected-bleu", annealing=COOLING, l2=5e-4), words=True, whole=True
@@ -104,12 +106,14 @@ class Pair:
     language: str
     tune: str = "val"
     tests: tuple[str, ...] = ("test2016", "test2017", "test2017coco")
+    references: tuple[str, ...] = ("en",)
 
 
 PAIRS = {
     "de-en": Pair("multi30k-de-en", "de"),
     "fr-en": Pair("multi30k-fr-en", "fr"),
     "ja-en": Pair("tanaka-ja-en", "ja", "dev", ("test",)),
+    "es-en": Pair("bible-es-en", "es", "tune", ("test",), ("en", "refB.en")),
 }
 
 
@@ -121,7 +125,6 @@ class Effort:
     judging: int = 250
     decoding: int = 500
     rounds: int = 15
-    sentences: int | None = None
 
 
 def main() -> None:
@@ -131,25 +134,27 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("minimum-risk"))
     parser.add_argument("--pairs", default="de-en,fr-en")
     parser.add_argument("--conditions", default=";".join(CONDITIONS), help="names with ; between them")
-    parser.add_argument("--first-seed", type=int, default=1)
-    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--first-run", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--sentences", type=int, help="only the first ones of each text, for a quick look")
     parser.add_argument("--train-only", action="store_true", help="translate nothing yet; curves need no more")
     parser.add_argument("--figure", type=Path, help="only draw the figures to this file")
+    parser.add_argument(
+        "--samples", type=int, help="iterations of the sampler in training; more elsewhere [default: 100]"
+    )
+    Size.add_options(parser)
     add_options(parser)
     options = parser.parse_args()
-    stored = Stored.of(__file__, options, quick=["sentences"])
+    stored = Stored.of(__file__, options)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    effort = Effort(sentences=options.sentences)
     if options.figure:
         draw_curves(stored, options.figure)
         return
     benches = [
-        Bench(name, options.directory, options.work, effort, options.threads, stored)
+        Bench(name, options.directory, options.work, options.threads, stored, Size.of(options))
         for name in options.pairs.split(",")
     ]
-    for seed in range(options.first_seed, options.first_seed + options.seeds):
+    for seed in range(options.first_run, options.first_run + options.runs):
         for name in options.conditions.split(";"):
             for bench in benches:
                 bench.run(name, seed, options.train_only)
@@ -160,15 +165,20 @@ def main() -> None:
 class Bench(PairBench):
     """One pair: its model, its texts and its runs."""
 
-    def __init__(self, name: str, data: Path, work: Path, effort: Effort, threads: int, stored: Stored) -> None:
-        self.pair, self.effort, self.threads = PAIRS[name], effort, threads
-        super().__init__(name, data / self.pair.folder, work, stored)
+    def __init__(self, name: str, data: Path, work: Path, threads: int, stored: Stored, size: Size) -> None:
+        self.pair, self.threads = PAIRS[name], threads
+        samples = size.samples or Effort.training
+        judging, decoding = (one * samples // Effort.training for one in (Effort.judging, Effort.decoding))
+        self.effort = Effort(samples, judging, decoding, size.rounds(Effort.rounds))
+        super().__init__(name, data / self.pair.folder, work, stored, size)
 
     @property
     def files(self) -> list[Path]:
         """What results depend on."""
-        names = ("train", self.pair.tune, *self.pair.tests)
-        return [self.folder / f"{name}.{side}" for name in names for side in (self.pair.language, "en")]
+        texts = (self.pair.tune, *self.pair.tests)
+        sides = (self.pair.language, *self.pair.references)
+        train = [self.folder / f"train.{side}" for side in (self.pair.language, "en")]
+        return [*train, *(self.folder / f"{name}.{side}" for name in texts for side in sides)]
 
     @cached_property
     def model(self) -> PhraseModel:
@@ -181,8 +191,9 @@ class Bench(PairBench):
         return {name: self._text(name) for name in (self.pair.tune, *self.pair.tests)}
 
     def _text(self, name: str) -> Text:
-        text = Text.read(self.folder / f"{name}.{self.pair.language}", [self.folder / f"{name}.en"])
-        return Text(text.source[: self.effort.sentences], text.references[: self.effort.sentences])
+        references = [self.folder / f"{name}.{side}" for side in self.pair.references]
+        text = Text.read(self.folder / f"{name}.{self.pair.language}", references)
+        return text.first(self.size.sentences)
 
     @property
     def parts(self) -> tuple[Text, Text]:
@@ -221,7 +232,7 @@ class Bench(PairBench):
 
     def run(self, name: str, seed: int, train_only: bool = False) -> None:
         """One condition with one seed and all rules; what is not there yet is added."""
-        key = {"pair": self.name, "condition": name, "seed": seed}
+        key = {"pair": self.name, "condition": name, "seed": seed, "size": str(self.size)}
         sampled = CONDITIONS[name].trainer is not None
         parts = [((TRAINING,), self._store_training)] if sampled and not CONDITIONS[name].whole else []
         if not train_only:
@@ -260,12 +271,21 @@ class Bench(PairBench):
         self.stored.add({**key, "rule": TRAINING}, data=self.files, scores={"curve": kept}, seconds=seconds)
 
     def _checkpoint(self, name: str, seed: int) -> Checkpoint:
-        folder = self.work / "checkpoints" / f"{file_name(name)}-{seed}"
-        effort = [self.effort.training, self.effort.judging, self.effort.sentences]
-        return Checkpoint(folder, {"condition": repr(CONDITIONS[name].trainer), "effort": effort}, True)
+        folder = self.place / "checkpoints" / f"{file_name(name)}-{seed}"
+        effort = [self.effort.training, self.effort.judging]
+        return Checkpoint(folder, {"condition": repr(self._trainer(name)), "effort": effort}, True)
+
+    def _trainer(self, name: str) -> MinimumRisk | None:
+        """That of a condition; its temperatures are fewer where iterations are."""
+        trainer = CONDITIONS[name].trainer
+        if trainer is None or trainer.annealing is None or self.size.iterations is None:
+            return trainer
+        cooling = trainer.annealing
+        faster = (cooling.end / cooling.start) ** (1.0 / max(1, self.size.iterations - 2))  # the last one is 0
+        return replace(trainer, annealing=replace(cooling, cooling=min(faster, cooling.cooling)))
 
     def _tune(self, name: str, seed: int) -> TuningResult:
-        trainer, start = CONDITIONS[name].trainer, default_weights(self.model.feature_names)
+        trainer, start = self._trainer(name), default_weights(self.model.feature_names)
         checkpoint = self._checkpoint(name, seed)
         if trainer is None:
             text, settings = self.texts[self.pair.tune], LoopSettings(seed=seed, threads=self.threads)
@@ -386,12 +406,12 @@ def tables(stored: Stored) -> dict[str, str]:
 
 def table_comparison(stored: Stored, name: str) -> str:
     """Table 1 to 3: means over runs, and differences to MERT with its best rule on the tuning set."""
-    pair = PAIRS[name]
+    pair, size = PAIRS[name], size_shown(stored.find(pair=name))
     groups = {
         f"{condition} | {rule}": runs
         for condition in CONDITIONS
         for rule in RULES
-        if (runs := stored.find(pair=name, condition=condition, rule=rule))
+        if (runs := stored.find(pair=name, condition=condition, rule=rule, size=size))
     }
     lattices = [one for one in (f"MERT | {rule}" for rule in OF_LATTICES) if one in groups]
     if not lattices:
@@ -405,7 +425,7 @@ def table_comparison(stored: Stored, name: str) -> str:
         seconds = np.mean([run["seconds"]["training"] for run in runs])
         rows.append([label, len(runs), mean_text(tuned) if tuned else "", *tests, f"{seconds:.0f}"])
     titles = [cell for test in pair.tests for cell in (test, f"minus {base.replace(' | ', ', ')}", "p")]
-    return markdown(["training", "rule", "runs", pair.tune, *titles, "CPU s"], rows)
+    return markdown(["training", "rule", "runs", pair.tune, *titles, "CPU s"], rows) + caption(size)
 
 
 def draw_curves(stored: Stored, path: Path) -> None:
@@ -413,8 +433,13 @@ def draw_curves(stored: Stored, path: Path) -> None:
     names = [name for name, condition in CONDITIONS.items() if condition.trainer and not condition.whole]
     rows = []
     for pair in PAIRS:
-        found = {name: stored.find(pair=pair, condition=name, rule=TRAINING) for name in names}
-        some = [(f"{pair}: {name}, {len(runs)} runs", draw_lines(runs)) for name, runs in found.items() if runs]
+        size = size_shown(stored.find(pair=pair))
+        found = {name: stored.find(pair=pair, condition=name, rule=TRAINING, size=size) for name in names}
+        some = [
+            (f"{pair}: {name}, {len(runs)} run{'s' * (len(runs) > 1)}", draw_lines(runs))
+            for name, runs in found.items()
+            if runs
+        ]
         rows += [some] if some else []
     save_figure(rows, path, 320)
 
@@ -423,14 +448,18 @@ def draw_lines(runs: Sequence[Run]) -> Lines:
     """Scores close to the best of all decoders."""
     points = [run["scores"]["curve"] for run in runs]
     length = min(map(len, points))
-    curves = {label: np.mean([[one[label] for one in own[:length]] for own in points], axis=0) for label in SAMPLED}
-    least = max(scores.max() for scores in curves.values()) - CLOSE
+    curves = {label: np.array([[one[label] for one in own[:length]] for own in points]) for label in SAMPLED}
+    least = max(scores.mean(axis=0).max() for scores in curves.values()) - CLOSE
     steps = [point["step"] for point in points[0][:length]]
-    series = [
-        Series(label, [(step, score) for step, score in zip(steps, scores.tolist(), strict=True) if score >= least])
-        for label, scores in curves.items()
-    ]
-    return Lines(series, "steps", "held-out BLEU", height=230)
+    return Lines([drawn(label, steps, scores, least) for label, scores in curves.items()], "steps", "held-out BLEU")
+
+
+def drawn(label: str, steps: Sequence[float], scores: NDArray[np.float64], least: float) -> Series:
+    """The mean over runs (rows) where it is not too low, with a band from the lowest to the highest run."""
+    means = scores.mean(axis=0)
+    shown = np.flatnonzero(means >= least).tolist()
+    band = [(steps[i], max(least, scores[:, i].min()), scores[:, i].max()) for i in shown] if len(scores) > 1 else []
+    return Series(label, [(steps[i], float(means[i])) for i in shown], band)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ def main() -> None:
     options = parser.parse_args()
     for command in options.commands:
         script, *words = shlex.split(command)
-        stored = Stored(ROOT / script, options.results, options.stale, options.table, name="printed")
+        stored = Stored(ROOT / script, options.results, listing=options.stale, closed=options.table, name="printed")
         if not stored.done(command=command):
             run = [sys.executable, script, *map(os.path.expandvars, words)]
             printed = subprocess.run(run, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -47,9 +49,58 @@ class Text:
         kept = [number for number, words in enumerate(self.source) if len(words) <= longest]
         return Text([self.source[number] for number in kept], [self.references[number] for number in kept])
 
+    def first(self, number: int | None) -> Text:
+        """Only the first segments; None keeps all."""
+        return Text(self.source[:number], self.references[:number])
+
     def statistics(self, translations: Sequence[Sequence[str]]) -> NDArray[np.float64]:
         """The BLEU statistics of each segment."""
         return BLEU(smooth_method="none").corpus_statistics(translations, self.references, threads=1)
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large runs are: the first sentences of each text, at most so many iterations, the first lines of the training
+    text, and iterations of a sampler; None stands for all.
+    """
+
+    sentences: int | None = None
+    iterations: int | None = None
+    lines: int | None = None
+    samples: int | None = None
+
+    @classmethod
+    def add_options(cls, parser: ArgumentParser) -> None:
+        """Options for it."""
+        parser.add_argument("--sentences", type=int, help="tune on and test the first ones of each text [default: all]")
+        parser.add_argument(
+            "--iterations", type=int, help="at most so many in each training [default: those of the paper]"
+        )
+
+    @classmethod
+    def of(cls, options: Namespace) -> Size:
+        """By options."""
+        return cls(**{name: getattr(options, name, None) for name in ("sentences", "iterations", "lines", "samples")})
+
+    def __str__(self) -> str:
+        given = {"sentences": self.sentences, "iterations": self.iterations}
+        given |= {"lines to train on": self.lines, "samples": self.samples}
+        return ", ".join(f"{value} {name}" for name, value in given.items() if value is not None) or "full"
+
+    def rounds(self, usual: int) -> int:
+        """How many of the usual ones to run."""
+        return usual if self.iterations is None else min(usual, self.iterations)
+
+
+def size_shown(runs: Iterable[Run]) -> str:
+    """The size of the runs of a table: full where there are such runs, otherwise the one that most have."""
+    sizes = Counter(run["key"].get("size", "full") for run in runs)
+    return "full" if "full" in sizes or not sizes else sizes.most_common(1)[0][0]
+
+
+def caption(size: str) -> str:
+    """A line under a table of smaller runs."""
+    return "" if size == "full" else f"\nSize of each run: {size}.\n"
 
 
 class Runs:
@@ -87,21 +138,28 @@ def trained_model(folder: Path, language: str, work: Path, threads: int) -> Phra
 class PairBench:
     """One pair of languages of an experiment: where its files are, and its runs."""
 
-    def __init__(self, name: str, folder: Path, work: Path, stored: Stored) -> None:
-        self.name, self.folder, self.stored = name, folder, stored
+    def __init__(self, name: str, folder: Path, work: Path, stored: Stored, size: Size) -> None:
+        self.name, self.folder, self.stored, self.size = name, folder, stored, size
         self._given_work = work
 
     @cached_property
     def work(self) -> Path:
-        """Where files on the way are kept."""
+        """Where files on the way are kept that runs of all sizes share."""
         place = self.stored.work(self._given_work) / self.name
+        place.mkdir(exist_ok=True)
+        return place
+
+    @property
+    def place(self) -> Path:
+        """Where those of this size are kept."""
+        place = self.work / file_name(str(self.size))
         place.mkdir(exist_ok=True)
         return place
 
     @cached_property
     def runs(self) -> Runs:
         """Weights that were found."""
-        return Runs(self.work, ("condition", "seed"))
+        return Runs(self.place, ("condition", "seed"))
 
 
 def save_figure(rows: Sequence[Sequence[tuple[str, Plot]]], path: Path, width: int = 420) -> None:

@@ -46,10 +46,16 @@ class Stored:
     """The results of one experiment."""
 
     def __init__(
-        self, script: str | Path, folder: Path = FOLDER, *, listing: bool = False, closed: bool = False
+        self,
+        script: str | Path,
+        folder: Path = FOLDER,
+        *,
+        listing: bool = False,
+        closed: bool = False,
+        name: str | None = None,
     ) -> None:
         self.script, self.listing, self.closed = Path(script).resolve(), listing, closed
-        self.file = folder / f"{self.script.stem}.jsonl"
+        self.file = folder / f"{name or self.script.stem}.jsonl"
 
     @classmethod
     def of(cls, script: str | Path, options: Namespace, quick: Iterable[str] = ()) -> Stored:

@@ -10,10 +10,13 @@ from beam_twin import Steps, derivations, features_of
 from toledo.metrics.bleu import BLEU
 from toledo.model import PhraseModel
 from toledo.search.document.models.bleu import BLEUModel
-from toledo.search.document.models.consistency import LexicalConsistency
+from toledo.search.document.models.cache import CacheModel
+from toledo.search.document.models.consistency import ComparedTranslations
+from toledo.search.document.models.context import ContextModel
 from toledo.search.document.models.model import DocumentModel
 from toledo.search.document.models.readability import LIX, OVIX, LengthParity, TypeTokenRatio
 from toledo.search.document.models.semantic import SemanticModel
+from toledo.search.document.models.topic import TopicModel
 
 Sentence = list[str]
 Document = tuple[Steps, ...]
@@ -57,8 +60,19 @@ def value_of(
     if isinstance(one, LIX):
         long = sum(sum(map(str.isalpha, word)) > 6 for word in words)
         return size / len(texts) + 100 * long / max(size, 1)
-    if isinstance(one, LexicalConsistency):
+    if isinstance(one, ComparedTranslations):
         return consistency(one, model, sources, state)
+    if isinstance(one, CacheModel):
+        kept = [word for text in texts for word in text if sum(map(str.isalpha, word)) >= one.shortest]
+        return sum(kept.count(word) > 1 for word in kept) / max(len(kept), 1)
+    if isinstance(one, TopicModel):
+        rows = {word: row for row, word in enumerate(one.loaded.words)}
+        vectors = np.array([one.loaded.vectors[rows[word]] for text in texts for word in text if word in rows])
+        lengths = np.sqrt((vectors.astype(float) ** 2).sum(axis=1)) if len(vectors) else np.zeros(1)
+        return float(np.sqrt((vectors.sum(axis=0, dtype=float) ** 2).sum()) / lengths.sum()) if len(vectors) else 0.0
+    if isinstance(one, ContextModel):
+        line = " ".join(" ".join([*text, "<br>"]) for text in texts)
+        return math.log(10.0) * sum(part.log10 for part in one.loaded.full_scores(line, eos=False))
     if isinstance(one, SemanticModel):
         return semantic(one, texts)
     assert isinstance(one, BLEUModel)
@@ -66,8 +80,9 @@ def value_of(
     return metric.score(metric.corpus_statistics(texts, references, threads=1).sum(axis=0))
 
 
-def consistency(one: LexicalConsistency, model: PhraseModel, sources: list[Sentence], state: Document) -> float:
-    """The probability that another occurrence of a source word has the same translation."""
+def consistency(one: ComparedTranslations, model: PhraseModel, sources: list[Sentence], state: Document) -> float:
+    """The probability that another occurrence of a source word has the same translation, by clusters if any."""
+    letters = getattr(one, "letters", 99)
     seen: dict[str, list[tuple[str, ...]]] = {}
     for source, steps in zip(sources, state, strict=True):
         for begin, end, pair in steps:
@@ -78,7 +93,8 @@ def consistency(one: LexicalConsistency, model: PhraseModel, sources: list[Sente
                 if pair >= 0:
                     entry = model.table[pair]
                     translation = tuple(entry.target[j] for i, j in sorted(entry.alignment) if i == k - begin)
-                seen.setdefault(source[k], []).append(translation)
+                alike = tuple(word[:letters] for word in translation)
+                seen.setdefault(source[k][:letters], []).append(alike)
     repeated = [found for found in seen.values() if len(found) > 1]
     alike = sum(sum(c * (c - 1) for c in Counter(found).values()) / (len(found) - 1) for found in repeated)
     return alike / max(sum(map(len, repeated)), 1)

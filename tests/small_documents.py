@@ -5,12 +5,16 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from beam_twin import Steps, small_model
 
+from toledo.language_model.model import LanguageModel
 from toledo.model import PhraseModel
 from toledo.search.document.models.bleu import BLEUModel
-from toledo.search.document.models.consistency import LexicalConsistency
+from toledo.search.document.models.cache import CacheModel
+from toledo.search.document.models.consistency import LexicalConsistency, TranslationClusters
+from toledo.search.document.models.context import ContextModel
 from toledo.search.document.models.model import DocumentModel
 from toledo.search.document.models.readability import LIX, OVIX, LengthParity, TypeTokenRatio
 from toledo.search.document.models.semantic import SemanticModel, SemanticSpace
+from toledo.search.document.models.topic import TopicModel
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DocumentSettings
 from toledo.search.document.state import Snapshot
@@ -23,13 +27,25 @@ SPACE = SemanticSpace(
     np.array([[40, -9], [7, 30], [-12, -11], [35, -2], [9, 28]], np.int32),
     np.linspace(-0.8, 0.5, 7) ** 3,
 )
+DOCUMENT_LM = LanguageModel.train(
+    [
+        "six-six yellowy <br> x yellowy . <br>",
+        "yellowy y <br> yellowy six-six <br> x c <br>",
+        "x <br> c six-six . <br>",
+    ],
+    order=3,
+)
 MODELS: list[DocumentModel] = [
     LengthParity(),
     TypeTokenRatio(),
     OVIX(),
     LIX(),
     LexicalConsistency(shortest=1, ignored=frozenset("b")),
+    TranslationClusters(shortest=1, letters=1),
+    CacheModel(shortest=6),
+    TopicModel(SPACE),
     SemanticModel(SPACE, context=2),
+    ContextModel(DOCUMENT_LM),
     BLEUModel(),
 ]
 FEATURE_WEIGHTS = {
@@ -38,7 +54,11 @@ FEATURE_WEIGHTS = {
     "document.ovix": 0.1,
     "document.lix": -0.05,
     "document.consistency": 1.5,
+    "document.clusters": 0.8,
+    "document.cache": 1.2,
+    "document.topic": 0.9,
     "document.semantic": 0.6,
+    "document.context": 0.1,
     "bleu": 0.02,
 }
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from toledo.errors import InputError
-from toledo.weights import Weights
+from toledo.weights import Weights, mean_weights
 
 
 def test_round_trip(tmp_path: Path) -> None:
@@ -47,3 +47,12 @@ def test_bad_files_are_refused_by_name(tmp_path: Path, text: str, message: str) 
     with pytest.raises(InputError, match=message) as caught:
         Weights.load(path)
     assert caught.value.file == str(path)
+
+
+def test_the_mean_does_not_depend_on_norms() -> None:
+    one = Weights({"a": 1.0, "b": 3.0, "oov": 7.0}, frozen=frozenset({"oov"}))
+    other = Weights({"a": 6.0, "b": -2.0, "oov": 7.0}, frozen=frozenset({"oov"}))
+    found = mean_weights([one, other], ("a", "b", "oov"))
+    assert dict(found) == pytest.approx({"a": 3.0, "b": 1.5, "oov": 7.0})  # directions (1, 3) / 4 and (6, -2) / 8
+    assert found.frozen == {"oov"}
+    assert dict(mean_weights([one, one], ("a", "b", "oov"))) == pytest.approx(dict(one))

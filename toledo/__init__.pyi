@@ -41,6 +41,8 @@ from toledo.api.opinions import select as select
 from toledo.api.refine import Refinement as Refinement
 from toledo.api.refine import refine as refine
 from toledo.api.report import report as report
+from toledo.api.rerank import Reranking as Reranking
+from toledo.api.rerank import rerank as rerank
 from toledo.api.train import train as train
 from toledo.api.tune import Tuning as Tuning
 from toledo.api.tune import tune as tune
@@ -120,7 +122,9 @@ from toledo.translation import SampledHypotheses as SampledHypotheses
 from toledo.translation import Trace as Trace
 from toledo.translation import Translated as Translated
 from toledo.tuning.settings import DocumentGradient as DocumentGradient
+from toledo.tuning.settings import DocumentLists as DocumentLists
 from toledo.tuning.settings import DocumentPRO as DocumentPRO
+from toledo.tuning.settings import OnlineMIRA as OnlineMIRA
 from toledo.view.page import Page as Page
 from toledo.weights import Weights as Weights
 

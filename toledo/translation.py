@@ -16,7 +16,7 @@ from typing import Any, overload
 
 from toledo.compiled.kernels import compiled_kernels
 from toledo.consensus.choice import Choice
-from toledo.consensus.decide import decide
+from toledo.consensus.decide import Viterbi, decide
 from toledo.consensus.rule import Decision, Rule
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, display_name, read_blocks
@@ -25,6 +25,8 @@ from toledo.forest.forest import Forest
 from toledo.metrics.metric import Metric
 from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
+from toledo.reranking.reranker import NAMES as RERANKING_FEATURES
+from toledo.reranking.reranker import Reranker
 from toledo.results import Hypothesis, Result, TableResult, plain, table
 from toledo.search.beam.forced import ForcedDecoder
 from toledo.search.gibbs.diagnostics import STUCK, SUSPICIOUS, Diagnostics, ObservedGibbs, diagnose
@@ -34,6 +36,7 @@ from toledo.search.steps import COPIED, Step, phrase_edges, steps_of, word_links
 from toledo.text.preparation import TOKENIZED, Preparation
 from toledo.text.rare_words import given_links, given_span, given_words
 from toledo.text.vocabulary import UNKNOWN
+from toledo.weights import Weights
 
 log = logging.getLogger(__name__)
 
@@ -213,8 +216,8 @@ class Translator:
     """Translates lines as they come, in order and without holding anything back.
 
     Without a rule, the result is the best derivation that the search finds. The rule decides on its forests, whose
-    scores are multiplied by `scale`. Forests are part of the results if `forests` says so, or if a rule needs them.
-    `text` says how lines become words, and words lines.
+    scores are multiplied by `scale`. With a `reranker`, it decides on lists that are scored again. Forests are part of
+    the results if `forests` says so, or if a rule needs them. `text` says how lines become words, and words lines.
     """
 
     def __init__(
@@ -223,14 +226,16 @@ class Translator:
         rule: Rule | None = None,
         scale: float = 1.0,
         *,
+        reranker: Reranker | None = None,
         text: Preparation = TOKENIZED,
         forests: bool = False,
         threads: int | None = None,
         progress: Progress = silent,
     ) -> None:
         self.text, self._doubted = text, False
-        self.search, self.model, self.rule, self.scale = search, search.model, rule, scale
-        self.forests, self.threads, self.progress = forests or rule is not None, threads, progress
+        self.rule = Viterbi() if rule is None and reranker is not None else rule
+        self.search, self.model, self.reranker, self.scale = search, search.model, reranker, scale
+        self.forests, self.threads, self.progress = forests or self.rule is not None, threads, progress
         self.failed = self.words = self.unknown = 0
 
     def blocks(self, source: str) -> Iterator[list[TranslatedLine]]:
@@ -267,7 +272,27 @@ class Translator:
     def signature(self) -> str:
         """Return how this translates, in one line."""
         rule = "viterbi" if self.rule is None else f"{self.rule.name}|scale:{self.scale:g}"
-        return f"rule:{rule}|{self.model.signature}"
+        reranked = "" if self.reranker is None else "|reranked"
+        return f"rule:{rule}{reranked}|{self.model.signature}"
+
+    @property
+    def weights(self) -> Weights:
+        """Return the weights of the forests that rules decide on."""
+        return self.model.weights if self.reranker is None else self.reranker.weights
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Return the features of the forests that rules decide on."""
+        return self.model.feature_names if self.reranker is None else RERANKING_FEATURES
+
+    def forests_for_rules(
+        self, sentences: Sequence[EncodedSentence], forests: Sequence[Forest] | None = None
+    ) -> Sequence[Forest]:
+        """Return the forests that rules decide on: those of the search, unless a reranker makes lists of them."""
+        found = self.search.forests(sentences, self.threads, self.progress) if forests is None else forests
+        if self.reranker is None:
+            return found
+        return self.reranker.lists(found, sentences, self.model.weights, self.threads, self.progress)
 
     def result(self, found: TranslatedLine, segment: int) -> Translated:
         """Return the result of a line for users, without its forest."""
@@ -312,7 +337,7 @@ class Translator:
             ]
         results = self.search.results(sentences, self.threads, self.progress)
         self.failed += sum(one.translation.score == -math.inf for one in results)
-        decisions = self._decide([one.forest for one in results])
+        decisions = self._decide(sentences, [one.forest for one in results])
         lines = []
         for sentence, decision, one in zip(sentences, decisions, results, strict=True):
             work = {"options": one.options, "steps tried": one.pops, "hypotheses": one.nodes}
@@ -330,10 +355,11 @@ class Translator:
     def _line(self, words: str, sentence: EncodedSentence) -> str:
         return self.text.target.write(as_given(words, sentence.words))
 
-    def _decide(self, forests: list[Forest]) -> Sequence[Decision | None]:
+    def _decide(self, sentences: Sequence[EncodedSentence], forests: list[Forest]) -> Sequence[Decision | None]:
         if self.rule is None:
             return [None] * len(forests)
-        return decide(self.rule, forests, self.model.weights, self.scale, self.threads, self.progress)
+        found = self.forests_for_rules(sentences, forests)
+        return decide(self.rule, found, self.weights, self.scale, self.threads, self.progress)
 
 
 class ForcedTranslator(Translator):

@@ -124,6 +124,17 @@ class Weights(Mapping[str, float]):
             )
 
 
+def mean_weights(some: Sequence[Weights], names: Sequence[str]) -> Weights:
+    """Return the mean of weights, each first brought to the mean norm over `names`, so that directions count alike.
+
+    Weights of other names are those of the first.
+    """
+    norms = [one.norm(names) for one in some]
+    norm = sum(norms) / len(norms)
+    shares = [one.array(names) * (norm / own if own else 1.0) for one, own in zip(some, norms, strict=True)]
+    return some[0].updated(names, np.mean(shares, axis=0))
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 

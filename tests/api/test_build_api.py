@@ -34,16 +34,24 @@ def test_missing_sets_are_drawn_by_the_seed() -> None:
 
 def test_weights_and_stages_see_different_halves() -> None:
     split = split_texts(PAIRS, HeldOut())
-    (tuned, _), (judged, _) = split.tune, split.check
+    (tuned, _), (judged, _) = split.half(0), split.half(1)
     assert len(tuned) == len(judged) == 10
     assert sorted([*tuned, *judged]) == sorted(split.dev[0])
+
+
+def test_references_of_both_halves_are_equally_long_for_their_sources() -> None:
+    sources = ["source"] * 100
+    references = ["long reference" if number % 2 else "short" for number in range(100)]  # as in odd and even lines
+    split = split_texts(PAIRS, HeldOut((sources, references)))
+    lengths = [sum(len(one) for (one,) in split.half(which)[1]) for which in range(2)]
+    assert lengths[0] == lengths[1]
 
 
 def test_documents_are_not_torn_apart() -> None:
     ids = [f"document {number // 8}" for number in range(400)]
     split = split_texts(PAIRS, HeldOut(document_ids=ids))
     document = dict(zip(PAIRS[0], ids, strict=True))
-    parts = [split.train[0], split.tune[0], split.check[0], split.test[0]]
+    parts = [split.train[0], split.half(0)[0], split.half(1)[0], split.test[0]]
     of_part = [{document[text] for text in part} for part in parts]
     assert sum(map(len, of_part)) == len(set().union(*of_part)) == 50
     assert len(split.dev[0]) == len(split.test[0]) == 24  # three documents each
@@ -114,7 +122,7 @@ def test_a_stage_that_does_not_help_is_left_out(
     data: toledo.ExampleData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scores: Iterator[float] = iter([30.0, 29.0])
-    monkeypatch.setattr(module._Builder, "score", lambda self, model: next(scores))
+    monkeypatch.setattr(module._Builder, "score", lambda self, halves: next(scores))
     dev, test = (data.tune.sources, data.tune.references), (data.test.sources, data.test.references)
     text = data.train
     found = toledo.build(
@@ -125,7 +133,7 @@ def test_a_stage_that_does_not_help_is_left_out(
     assert found.model.weights == toledo.load(tmp_path / "built/run/train").weights
 
 
-@pytest.mark.parametrize("interrupted", ["tune", "rule", "tune_again"])
+@pytest.mark.parametrize("interrupted", ["tune", "rerank", "rule"])
 def test_an_interrupted_build_continues_to_the_same_bytes(
     data: toledo.ExampleData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupted: str
 ) -> None:
@@ -156,20 +164,24 @@ def test_an_interrupted_build_continues_to_the_same_bytes(
         build("stopped")
     resumed = build("stopped", resume=True)
     assert [one.score for one in resumed.stages] == [one.score for one in whole.stages]
-    for file in (tmp_path / "whole/model").iterdir():
-        assert file.read_bytes() == (tmp_path / "stopped/model" / file.name).read_bytes(), file.name
+    files = [file for file in (tmp_path / "whole/model").rglob("*") if file.is_file()]
+    assert any(file.name == "reranker.toml" for file in files) == any(one.kept for one in whole.stages[2:3])
+    for file in files:
+        other = tmp_path / "stopped/model" / file.relative_to(tmp_path / "whole/model")
+        assert file.read_bytes() == other.read_bytes(), file.name
 
 
 def test_other_texts_cannot_resume(data: toledo.ExampleData, tmp_path: Path) -> None:
     text, output = data.train, tmp_path / "built"
-    given = {"effort": "quick", "tokenized": True, "output": output}
+    dev = data.tune.sources, data.tune.references
+    given = {"effort": "quick", "tokenized": True, "output": output, "dev": dev}
     toledo.build(text.sources, text.targets, **given)  # type: ignore[arg-type]
     with pytest.raises(toledo.RunError, match="texts changed"):
         toledo.build(text.sources[::-1], text.targets[::-1], resume=True, **given)  # type: ignore[arg-type]
 
 
 def test_the_command(tmp_path: Path) -> None:
-    toledo.example_data(train=400, tune=24, test=24, raw=True).save(tmp_path)
+    toledo.example_data(train=900, tune=24, test=24, raw=True).save(tmp_path)
     options = ["-s", tmp_path / "train.src", "-t", tmp_path / "train.trg", "-o", tmp_path / "built"]
     message = fail("build", *options, "--dev-source", tmp_path / "tune.src")
     assert "the development set is incomplete" in message

@@ -169,8 +169,9 @@ def test_a_semantic_space_from_texts(tmp_path: Path) -> None:
     space = toledo.SemanticSpace.train(lines, document_ids=ids, dimensions=2, stop_words=2)
     space.save(tmp_path / "space")
     for given in (space, tmp_path / "space"):
-        found = translate_document(MODEL, TEXTS, document_models={"semantic": 1.0}, semantic_space=given, steps=50)
-        assert "document.semantic" in found[0].features
+        for name in ("semantic", "semantic:context=2"):
+            found = translate_document(MODEL, TEXTS, document_models={name: 1.0}, semantic_space=given, steps=50)
+            assert "document.semantic" in found[0].features
     with pytest.raises(InputError, match="texts has 60 segments, document_ids 59"):
         toledo.SemanticSpace.train(lines, document_ids=ids[:-1])
     with pytest.raises(InputError, match="comes back"):

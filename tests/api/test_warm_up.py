@@ -32,6 +32,7 @@ USED = {  # a package or module whose kernels each command uses
     "tune": "toledo.tuning.tuners",
     "tune-rule": "toledo.consensus",
     "refine": "toledo.refinement",
+    "rerank": "toledo.reranking",
     "translate": "toledo.search.beam",
     "sample": "toledo.search.gibbs",
     "document": "toledo.search.document",
@@ -66,7 +67,8 @@ def test_all_that_is_registered_is_run() -> None:
     objectives = own_names(TUNERS, OBJECTIVES) - {"gradient"}  # what objectives are made into
     assert objectives == {*warming.OBJECTIVES}
     assert own_names(RULES) - {"rerank"} == {*warming.RULES, *warming.LIST_RULES}  # it has no kernels
-    assert own_names(MODELS) - {"bleu"} == {*warming.DOCUMENT_MODELS}  # it is that of an oracle
+    others = {"bleu", "context"}  # that of an oracle; one that needs a language model, with the kernels of all
+    assert own_names(MODELS) - others == {*warming.DOCUMENT_MODELS}
 
 
 def warm_up(log: Path, *commands: str, **environment: str) -> tuple[dict[str, int], list[list[str]]]:

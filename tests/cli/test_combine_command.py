@@ -254,10 +254,10 @@ def test_an_interrupted_tuning_goes_on(folder: Path, monkeypatch: pytest.MonkeyP
         patched.setattr("toledo.combination.tuning.Expander.to_order", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run("combine", "tune", "-r", "ref.en", "--systems", *FILES, "-o", "combo", "-q", "--threads", "1")
-    assert [file.name for file in (folder / "combo" / "run").iterdir()] == ["entropy-1-bias-1"]
+    assert [file.name for file in (folder / "combo" / "run").iterdir()] == ["entropy-3-bias-1"]
     given = ("-r", "ref.en", "--systems", *FILES, "-o", "combo", "-q")
     assert "--resume" in refusal("tune", *given, code=3)
-    assert "--resume" in refusal("tune", "--entropy", 3, *given, code=3)
+    assert "--resume" in refusal("tune", "--entropy", 1, *given, code=3)
     assert "l2 was 0.0001, is 0.5" in refusal("tune", "--l2", 0.5, "--resume", *given, code=3)
     assert tuned("--resume") == whole
     assert not (folder / "combo" / "run").exists()

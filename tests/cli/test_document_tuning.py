@@ -169,6 +169,8 @@ def test_a_run_continues_with_the_same_options_and_files(files: Path) -> None:
     replace(space, vectors=np.eye(3, dtype=np.int32)[::-1].copy()).save(files / "space")
     assert "semantic space changed" in tune(files, *given, "--resume", code=3)
     space.save(files / "space")
+    other = [str(one).replace("semantic=", "semantic:context=2=") for one in given]
+    assert "document models changed" in tune(files, *other, "--resume", code=3)
     tune(files, *given, "--resume")
     assert weights_of(files / "tuned") == whole
 
@@ -190,7 +192,7 @@ def test_wrong_options_are_refused(files: Path) -> None:
         (["--every", "inf"], "every of document objective"),
         (["--initial-factor", "inf"], "initial_factor of document objective"),
         (["--l2", "inf"], "l2 of document objective"),
-        (["--objective", "mert"], "no document objective 'mert'"),
+        (["--objective", "mmi"], "no document objective 'mmi'"),
         (["--search-steps", "10"], "there is no option --search-steps: it is --steps now"),
         (["--objective", "pro", "--batch", "2"], "'pro' 'batch'"),
         (["--objective", "pro", "--no-match-length"], "'pro' 'match_length'"),

@@ -13,7 +13,7 @@ from small_outputs import NAMES, REFERENCES, SEGMENTS, lattice_of, outputs
 from toledo.combination.features import Feature, each_ngram, expand, novel, of_words, pruned, support, supporters
 from toledo.combination.goals import Goal, metrics_of
 from toledo.combination.lattice import FEATURES, NO_ARC, NetworkLattice
-from toledo.combination.tuners import Ascent, ListAscent, Paths, add_paths, scale_for_entropy
+from toledo.combination.tuners import Ascent, ListAscent, Paths, add_paths, entropy_within_reach, scale_for_entropy
 from toledo.combination.votes import CombinationProblem, CombinationWeights, VotedForest, softmax, uniform, with_votes
 from toledo.errors import InputError
 from toledo.forest.assemble import split
@@ -205,6 +205,15 @@ def test_an_entropy_out_of_reach_leaves_weights_a_say() -> None:
     alone = lattice_of([["a", "b"]], Vocabulary())
     voted = with_votes(expand([alone.forest], [alone], 2, None).forest, [alone])
     assert scale_for_entropy(voted, uniform(["A"], Weights(dict.fromkeys(FEATURES, 0.0))), 3.0) == 1.0
+    assert entropy_within_reach(voted, 3.0) == 3.0  # there is nothing to choose from, whatever is asked
+
+
+def test_no_more_than_a_third_of_the_entropy_of_equal_chances_is_asked_for() -> None:
+    problem, _, _ = small_problem()
+    numbers = [len(derivations(part)) for part, _, _ in split(problem.voted.forest)]
+    most = float(np.log(numbers).mean())
+    assert entropy_within_reach(problem.voted, 100.0) == pytest.approx(most / 3)
+    assert entropy_within_reach(problem.voted, most / 4) == most / 4
 
 
 def test_ascent_finds_better_weights_for_any_number_of_threads() -> None:
@@ -225,6 +234,8 @@ def test_pruned_lattices_expand_to_longer_ngrams_with_the_same_votes() -> None:
     larger = expand(smaller, lattices, 4, model, [novel(3)])
     assert larger.forest.feature_names == (*FEATURES, "lm", "novel.trigram")
     voted = with_votes(larger.forest, lattices)
+    assert {*voted.arcs.tolist()} - {NO_ARC} == {*range(voted.votes.offsets.size - 1)}  # others are dropped
+    assert voted.votes.offsets.size < problem.voted.votes.offsets.size
     for (part, _, _), (own, _, _), (old, _, _) in zip(
         parts_of(voted), split(larger.forest), parts_of(problem.voted), strict=True
     ):

@@ -128,7 +128,7 @@ def test_the_bias_with_the_best_bleu_of_all_is_kept(tmp_path: Path) -> None:
     model = small_model(vocabulary)
     words = np.array([vocabulary.add(word) for word in ["mat", "the", "on", "gone", "has", "he"]], np.int32)
     odd = estimate_model([Sentences.from_lengths(words, np.array([3, 3]))], 3)
-    quick = replace(QUICK, steps=1)
+    quick = replace(QUICK, steps=3, skeletons=1)
 
     def tuned_with(given: LanguageModel | BiasedModels, bias: float | None, run: TuningRun) -> Combiner:
         return Combiner.tune(SEGMENTS, REFERENCES, NAMES, vocabulary, given, replace(quick, bias=bias), run=run)

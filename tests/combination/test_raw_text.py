@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacremoses import MosesPunctNormalizer
 
+import toledo
 from toledo.combination.spelling import Written
 from toledo.combination.tracked_text import pieces, substitute, visible
 from toledo.combination.written_text import LatticeTruecaser, RawText
@@ -152,3 +153,33 @@ def test_characters_are_words_where_there_are_no_blanks(language: str) -> None:
     assert own.write(read.words, [read]) == line
     assert own.write(("昨", "日", "、", "アメリカ", "へ", "2", "回", "。")) == "昨日、アメリカへ2回。"
     assert own.read("我有 3 本书。").blanks == (False, False, True, True, False, False)
+
+
+@pytest.fixture(scope="module")
+def combination(shared_folder: Path) -> toledo.Combination:
+    """Three systems, tuned on a few raw segments."""
+    folder = shared_folder / "data" / "wmt22-syscomb" / "de-en" / "tune" / "raw"
+    names = {"A": "sys.Online-A.en", "B": "sys.Online-W.en", "C": "sys.PROMT.en"}
+    texts = {name: (folder / file).read_text("utf-8").splitlines()[:12] for name, file in names.items()}
+    references = (folder / "ref.A.en").read_text("utf-8").splitlines()[:12]
+    return toledo.Combination.tune(texts, references, threads=1)
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_a_system_alone_is_combined_into_what_it_wrote(
+    shared_folder: Path, combination: toledo.Combination, pair: str
+) -> None:
+    """Through networks, lattice, language model and rule: said by one system while others are silent, or by all."""
+    lines = []
+    for file in sorted((shared_folder / "data" / "wmt22-syscomb" / pair / "test" / "raw").glob("sys.*.en")):
+        own = file.read_text("utf-8").split("\n")[:-1]
+        lines += own[len(lines) % 7 :: len(own) // 12]
+    silent = [""] * len(lines)
+    for others in (silent, lines):
+        assert combination.run({"A": lines, "B": others, "C": others}, threads=1) == lines
+
+
+def test_what_most_systems_wrote_comes_out_as_they_wrote_it(combination: toledo.Combination) -> None:
+    line = "(3) The “new” site https://a.B/c?d=1 costs 1,000.5 €/m² – that’s 10% more."
+    said = {"A": [line], "B": [line.replace("site", "page")], "C": [line.replace("more", "less")]}
+    assert combination.run(said, threads=1) == [line]

@@ -48,6 +48,7 @@ TESTS = {
     "docs/recipes/sacrebleu.md": "tests/docs/test_recipes.py",
     "docs/report.md": "tests/reports/test_report_page.py",
     "docs/refine.md": "tests/refinement/test_refine_page.py",
+    "docs/reranking.md": "tests/reranking/test_reranking_page.py",
     "docs/sampling.md": "tests/search/test_sampling_page.py",
     "docs/training.md": "tests/test_readme.py",
     "docs/translation.md": "tests/test_readme.py",
@@ -181,11 +182,18 @@ def test_options_exist(page: Path) -> None:
     assert set(OPTION.findall(text)) <= known
 
 
+def with_neighbors(script: Path) -> str:
+    """The source of a script and of the scripts beside it that it imports, which may have options for several."""
+    source = script.read_text(encoding="utf-8")
+    beside = [script.with_name(f"{name}.py") for name in re.findall(r"^(?:from|import) (\w+)", source, re.MULTILINE)]
+    return "".join([source, *(one.read_text(encoding="utf-8") for one in beside if one.is_file())])
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_scripts_have_the_options_that_are_named(page: Path) -> None:
     for script, line in re.findall(
         r"python ((?:experiments|benchmarks|docs)/\w+\.py)([^`\n]*)", page.read_text(encoding="utf-8")
     ):
-        source = (ROOT / script).read_text(encoding="utf-8")
+        source = with_neighbors(ROOT / script)
         named = set(OPTION.findall(line))
         assert all(f'"{option}"' in source for option in named), f"{script}: {named}"

@@ -4,6 +4,7 @@ import importlib
 import json
 import runpy
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -242,3 +243,13 @@ def test_marks_are_filled() -> None:
     )
     with pytest.raises(ValueError, match="has no table 'one'"):
         PAGES["filled"](page, lambda name: {})
+
+
+def test_what_a_benchmark_prints_is_stored(tmp_path: Path) -> None:
+    printed, command = module("printed"), "benchmarks/cold.py --help"
+    run = [sys.executable, "experiments/printed.py", command, "--results", str(tmp_path)]
+    subprocess.run(run, cwd=ROOT, check=True)
+    results = stored.Stored(printed.__file__, tmp_path)
+    (row,) = results.all()
+    assert row["key"] == {"command": command}
+    assert printed.tables(results)[command].startswith("usage: cold.py")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toledo.forest.derivations import best_above, best_below, best_derivation
-from toledo.forest.kbest import k_best
+from toledo.forest.kbest import k_best, k_best_batches
 
 
 @given(st.data())
@@ -76,3 +76,10 @@ def test_k_best_of_a_forest_with_more_derivations_than_can_be_listed() -> None:
     assert len({one.words for one in found}) == 1000
     assert all(left.score >= right.score for left, right in pairwise(found))
     assert len(found[0].words) == 300
+
+
+def test_batches_end_at_the_number_asked_for() -> None:
+    forest = oracle.chain(depth=20, ways=10)
+    scores = np.log(np.arange(1, forest.edges + 1))
+    found = np.concatenate([batch.scores for batch in k_best_batches(forest, scores, most=100)])
+    assert found.tolist() == [one.score for one in islice(k_best(forest, scores), 100)]

@@ -11,7 +11,7 @@ import pytest
 from toledo.errors import InputError
 from toledo.metrics.bleu import BLEU
 from toledo.sample.corpus import generate
-from toledo.sample.lexicon import CASE_ENDINGS, VOWELS, all_topics, everyday_words, verb_forms, word_tables
+from toledo.sample.lexicon import CASE_ENDINGS, VOWELS, all_topics, everyday_words, field_pairs, verb_forms, word_tables
 
 ENDINGS = {vowel + suffix for vowel in VOWELS.values() for number in CASE_ENDINGS for suffix in number}
 FINITE = re.compile(r"(et|en|em|emos)$|^(som|somos|est|son)$")
@@ -222,3 +222,86 @@ def test_other_files_are_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("…", encoding="utf-8")
     with pytest.raises(InputError, match=r"the directory holds 'thesis.tex'"):
         data.save(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def senses():
+    return generate(train=10, tune=10, test=900, senses=True)
+
+
+def documents_of(text):
+    found = defaultdict(list)
+    for source, target, name in zip(text.sources, text.references[0], text.document_ids, strict=True):
+        found[name].append((source, target))
+    return [*found.values()][:-1], [*found][:-1]  # the last one may be cut
+
+
+def test_documents_with_senses_come_in_pairs_that_say_the_same(senses):
+    documents, names = documents_of(senses.test)
+    for first, second, name, other in zip(documents[::2], documents[1::2], names[::2], names[1::2], strict=False):
+        assert name.rpartition("-")[0] == other.rpartition("-")[0]
+        assert (name.rpartition("-")[2], other.rpartition("-")[2]) in {(a.name, b.name) for a, b in field_pairs()}
+        assert [len(source.split()) for source, _ in first] == [len(source.split()) for source, _ in second]
+
+
+def test_no_translation_of_sentences_can_be_right_in_both_documents(senses):
+    """The same sentence has other right words in the two documents at the same places: one text fits only one of them.
+
+    So a system that sees sentences alone translates at most half of these words right, whatever it does.
+    """
+    documents, _ = documents_of(senses.test)
+    shared = different = 0
+    english = {
+        form: field.name
+        for pair in field_pairs()
+        for field in pair
+        for some in field.ambiguous.values()
+        for noun in some
+        for forms in noun.english
+        for form in forms
+    }
+    for first, second in zip(documents[::2], documents[1::2], strict=False):
+        for (source, one), (same, other) in zip(first, second, strict=True):
+            if source != same:
+                continue
+            shared += 1
+            senses_of = [
+                [(place, word) for place, word in enumerate(text.split()) if word in english] for text in (one, other)
+            ]
+            assert bool(senses_of[0]) == (one != other)
+            if one == other:
+                continue
+            different += 1
+            assert {english[word] for _, word in senses_of[0]}.isdisjoint(english[word] for _, word in senses_of[1])
+            assert [place for place, _ in senses_of[0]] == [place for place, _ in senses_of[1]]
+    assert shared > 200
+    assert different > 0.35 * shared
+
+
+def test_a_document_tells_its_senses(senses):
+    """Most documents have a word or an adjective of their field; where it is, both languages say it."""
+    documents, names = documents_of(senses.test)
+    tells = {
+        field.name: {noun.stem for some in field.nouns.values() for noun in some} | {cue.stem for cue in field.cues}
+        for pair in field_pairs()
+        for field in pair
+    }
+    known = [
+        any(
+            word.startswith(stem)
+            for source, _ in document
+            for word in source.split()
+            for stem in tells[name.rpartition("-")[2]]
+        )
+        for document, name in zip(documents, names, strict=True)
+    ]
+    assert sum(known) > 0.85 * len(known)
+
+
+def test_stems_with_senses_are_no_other_words(corpus):
+    """So they mean what their document says, and nothing else."""
+    stems = {
+        noun.stem for pair in field_pairs() for field in pair for some in field.ambiguous.values() for noun in some
+    }
+    words = {word for line in corpus.train.sources for word in line.split()}
+    assert not [word for word in words if word.startswith(tuple(stems))]

@@ -9,6 +9,7 @@ from beam_twin import derivations, features_of, models, score, small_model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from toledo.consensus.decide import Viterbi, decide
 from toledo.forest.derivations import viterbi
 from toledo.forest.kbest import k_best
 from toledo.model import PhraseModel, SearchSettings, default_weights
@@ -47,8 +48,29 @@ def test_a_narrow_beam_gives_true_derivations(model: PhraseModel, words: list[st
     best = viterbi(forest, forest.scores(model.weights))[0]
     assert best is not None
     assert best.score == pytest.approx(translation.score, abs=1e-4)
-    if best.words == translation.words:  # not so where two are equally good but for rounding
-        assert score(model, best.features) == pytest.approx(translation.score, abs=1e-4)
+    assert best.words == translation.words
+    assert score(model, best.features) == pytest.approx(translation.score, abs=1e-4)
+
+
+def test_of_derivations_that_score_the_same_but_for_rounding_everything_takes_the_same_one() -> None:
+    rng = np.random.default_rng(5)
+    content = {}
+    for source in ("a", "b", "c", "ab", "bc", "abc"):  # scores of phrases are sums of those of their words
+        worth = sum({"a": -0.1, "b": -0.7, "c": -0.33}[word] for word in source)
+        for target in (source.upper(), source.upper()[::-1]):
+            content[tuple(source), tuple(target)] = (worth, 3 * worth, 0.7 * worth, 1.3 * worth)
+    model = small_model(content, (1,), 6, False, [0.29, 0.41, 0.53, 0.17, 0.23, 0.0, 0.1, 0.0, 1.0])
+    sentences = [list(rng.choice(["a", "b", "c"], 7)) for _ in range(20)]
+    search = BeamSearch(model, Beam(50))
+    plain = [" ".join(one.words) for one in search.translate(sentences, threads=1)]
+    forests = search.forests(sentences, threads=1)
+    scores = [forest.scores(model.weights) for forest in forests]
+    assert plain == [str(one.translation) for one in search.results(sentences, threads=1)]
+    assert plain == [str(next(k_best(*one))) for one in zip(forests, scores, strict=True)]
+    assert plain == [str(next(k_best(*one, distinct=True))) for one in zip(forests, scores, strict=True)]
+    chosen = [decide(Viterbi(), forests, model.weights, scale) for scale in (1.0, 0.1, 0.7, 3.0)]
+    texts = [[" ".join(forests[0].vocabulary.words(one.words.tolist())) for one in some] for some in chosen]
+    assert texts == [plain] * 4
 
 
 def test_long_sentences_empty_ones_and_threads() -> None:

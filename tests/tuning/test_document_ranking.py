@@ -16,8 +16,8 @@ from toledo.search.document.models.readability import LengthParity
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import OPERATIONS, DocumentSettings
 from toledo.search.document.state import DocumentResult
+from toledo.tuning.documents.task import DocumentTask
 from toledo.tuning.documents.tune import (
-    DocumentTask,
     RecordedStates,
     falling_pairs,
     fit_states,

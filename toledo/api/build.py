@@ -5,37 +5,41 @@
     OUTPUT/report.html
     OUTPUT/run              the texts as they were split, and the result of each stage
 
-The development set is cut in two: weights are tuned on one half, and the other one judges each stage, so that a stage
-stays only if it helps on text that weights were not tuned on. The scale of the decision rule is chosen there, too. At
-the end weights are tuned on both halves.
+The development set is cut in two, and weights are tuned twice: on each half. The model has their mean. A stage is
+scored on the whole set, each half translated with the weights that have not seen it, and stays only if it is better.
+The scale of the decision rule is chosen in the same way.
 """
 
 from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from toledo.api.build_texts import HeldOut, Judged, SplitTexts, split_texts
 from toledo.api.evaluate import evaluate
 from toledo.api.inputs import Texts, make_metrics, read_texts
-from toledo.api.model import Model
+from toledo.api.model import Decoding, Model
 from toledo.api.pairs import Pairs, read_columns
 from toledo.api.refine import refine
 from toledo.api.report import report
+from toledo.api.rerank import train_reranker, tune_reranker
 from toledo.api.runs import Pair
-from toledo.api.settings import BuildSettings, Effort
+from toledo.api.settings import BuildSettings, Effort, OptionalStage
 from toledo.api.train import train
-from toledo.api.tune import Tuning, tune
-from toledo.api.tune_rule import tune_rule
+from toledo.api.tune import tune
+from toledo.api.tune_rule import ModelTranslations
 from toledo.compiled.kernels import working_seconds
-from toledo.consensus.scale import norm_of
+from toledo.consensus.registry import make_search_rule
+from toledo.consensus.scale import SHARPNESS, Candidate
 from toledo.errors import RunError
 from toledo.files import require_output_directory
 from toledo.metrics.evaluation import Evaluation
@@ -43,29 +47,30 @@ from toledo.metrics.metric import Metric
 from toledo.metrics.shapes import References
 from toledo.progress import Progress, silent
 from toledo.refinement.settings import RefineSettings
+from toledo.reranking.features import FEATURES
+from toledo.reranking.reranker import NAMES
 from toledo.results import Result, TableResult, table
 from toledo.runs.checkpoint import Checkpoint, digest, write_json
 from toledo.settings import Named
 from toledo.text.tokenizers import language_code
+from toledo.weights import Weights, mean_weights
 
 log = logging.getLogger(__name__)
 
 RESULT, RUN, MODEL, REPORT = "build.json", "run", "model", "report.html"
+REFINED, WEIGHTS, RERANKING_WEIGHTS = "refine-table", "weights.toml", "reranking.toml"
 KIND = "build"
-AGAIN, ROUNDS_AGAIN = "tune again", 3
+ROUNDS_AGAIN = 3  # of tuning a model that was refined
 SCORED_BY = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}  # tokenizers of BLEU for text without spaces
 RULES = ("mbr:size=200,reference_size=200", "lattice-mbr")
 
 
 @dataclass(frozen=True)
 class BuildStage(Result):
-    """A stage with its score on the half of the development set that it has not seen.
-
-    The last tuning sees both halves: it has no score.
-    """
+    """A stage with its score on the development set, each half translated with weights that were tuned on the other."""
 
     name: str
-    score: float | None
+    score: float
     kept: bool
     what: str
     seconds: float
@@ -105,8 +110,9 @@ class Build(TableResult):
     def __str__(self) -> str:
         rows = [["stage", f"dev {self.metric}", "kept", "time", "what"]]
         for one in self.stages:
-            score = "" if one.score is None else f"{one.score:.2f}"
-            rows.append([one.name, score, "yes" if one.kept else "no", f"{one.seconds:.0f} CPU s", one.what])
+            rows.append(
+                [one.name, f"{one.score:.2f}", "yes" if one.kept else "no", f"{one.seconds:.0f} CPU s", one.what]
+            )
         scores = ", ".join(f"{one.name} {one.cell()}" for one in self.test.scores.values())
         last = f"test: {scores} ({self.split}); model: {self.output / MODEL}"
         return "\n".join([*table(rows, left=[0, 4]), last])
@@ -121,6 +127,7 @@ def build(  # one argument for each setting
     document_ids: Texts | None = None,
     lm_text: Texts | None = None,
     effort: Effort = "standard",
+    skip: Sequence[OptionalStage] = (),
     metric: Named[Metric] = "bleu",
     source_language: str | None = None,
     target_language: str | None = None,
@@ -135,11 +142,12 @@ def build(  # one argument for each setting
 
     Texts are raw; with `tokenized`, words are separated by spaces. Without `dev` and `test`, each gets 1,000 pairs or 5
     % of them, whichever is less, drawn by `seed` (whole documents if there are `document_ids`). Pairs that occur in
-    them leave the training text. A stage is kept only if it is better on a half of `dev` that weights were not tuned
-    on; `test` is used once. `lm_text` is further text in the target language. The model is saved in `output/model`,
-    with its rule: `load(output / "model").translate(texts)` is all it takes. `resume` continues an interrupted build.
+    them leave the training text. A stage is kept only if it is better on halves of `dev` that weights were not tuned
+    on; stages in `skip` are left out. `test` is used once. `lm_text` is further text in the target language. The model
+    is saved in `output/model`, with its rule: `load(output / "model").translate(texts)` is all it takes. `resume`
+    continues an interrupted build.
     """
-    settings = BuildSettings(effort)
+    settings = BuildSettings(effort, tuple(skip))
     folder = Path(output)
     if not (resume and (folder / RUN).is_dir()):
         require_output_directory(folder, RESULT, RUN)
@@ -152,6 +160,7 @@ def build(  # one argument for each setting
     configuration = {
         "version": version("toledo-mt"),
         "effort": effort,
+        **({"skip": "+".join(sorted(skip))} if skip else {}),
         "metric": judge.get_signature(1),
         "seed": seed,
         **languages,
@@ -222,88 +231,137 @@ class _Builder:
         place = self.stage("tune", place, self.tune)
         if self.settings.refines(len(self.texts.train[0])):
             place = self.stage("refine", place, self.refine)
-        if self.settings.effort != "quick":
+        if self.settings.does("rerank"):
+            place = self.stage("rerank", place, self.rerank)
+        if self.settings.does("rule"):
             place = self.stage("rule", place, self.rule)
-            if all(one.kept for one in self.stages.done if one.name == "tune"):
-                place = self.stage(AGAIN, place, self.tune_again, judged=False)
         return Model.load(self.folder / place)
 
-    def stage(self, name: str, before: str | None, make: Callable[[Path, Path], str], *, judged: bool = True) -> str:
+    def stage(self, name: str, before: str | None, make: Callable[[Path, Path], tuple[str, float]]) -> str:
         """Do a stage, unless it is done, and return the name of the stage whose model goes on."""
-        place = name.replace(" ", "-")
         done = self.stages.find(name)
         if done is None:
             log.info("%s", name)
             began = working_seconds()
-            what = make(self.folder / (before or ""), self.folder / place)
-            score = self.score(Model.load(self.folder / place)) if judged else None
-            kept = score is None or before is None or self.better(score)
+            what, score = make(self.folder / (before or ""), self.folder / name)
+            kept = before is None or self.better(score)
             done = BuildStage(name, score, kept, what, round(working_seconds() - began, 2))
             self.stages.add(done)
-        shown = "" if done.score is None else f": {self.judge.name} {done.score:.2f}"
-        log.info("%s%s, %s%s", name, shown, done.what, "" if done.kept else "; not better: left out")
-        return place if done.kept or before is None else before
+        left_out = "" if done.kept else "; not better: left out"
+        log.info("%s: %s %.2f, %s%s", name, self.judge.name, done.score, done.what, left_out)
+        return name if done.kept or before is None else before
 
     def better(self, score: float) -> bool:
         """Whether a score is better than that of all stages that were kept."""
-        known = [one.score for one in self.stages.done if one.kept and one.score is not None]
+        known = [one.score for one in self.stages.done if one.kept]
         return all(score > one if self.judge.higher_is_better else score < one for one in known)
 
-    def score(self, model: Model) -> float:
-        sources, references = self.texts.check
-        texts = model.translate(sources, tokenized=self.tokenized, **self.common)
-        statistics = self.judge.corpus_statistics(texts, references, self.common["threads"], sources)
-        return float(self.judge.score(statistics.sum(axis=0)))
-
-    def train(self, before: Path, place: Path) -> str:
+    def train(self, before: Path, place: Path) -> tuple[str, float]:
         sources, targets = self.texts.train
         given: dict[str, Any] = {**self.training, **self.settings.training, **self.common}
         given["lm_text"] = [*targets, *given["lm_text"]] if given["lm_text"] else None
         model = train(sources, targets, output=place, **given)
         pairs = f"{len(model.phrase_model.table):,} phrase pairs"
-        return f"{pairs}, {given.get('lm_order', 3)}-gram model{', reordering' if given.get('reordering') else ''}"
+        what = f"{pairs}, {given.get('lm_order', 3)}-gram model{', reordering' if given.get('reordering') else ''}"
+        return what, self.score([model, model])
 
-    def tune(self, before: Path, place: Path) -> str:
-        tuning = self.tuned(before, place, self.texts.tune, self.settings.tuning)
-        runs = f", best of {len(tuning.runs)} runs" if len(tuning.runs) > 1 else ""
-        return f"{self.settings.tuning['objective']}, {len(tuning.best.rounds)} rounds{runs}"
+    def tune(self, before: Path, place: Path) -> tuple[str, float]:
+        how = self.settings.tuning
+        score = self.tune_halves(before, place, how, self.halves(before))
+        runs = f", {how['runs']} runs on each half" if how.get("runs", 1) > 1 else ""
+        return f"{how['objective']}{runs}, mean of both halves", score
 
-    def tuned(self, before: Path, place: Path, judged: Judged, how: Mapping[str, Any]) -> Tuning:
-        sources, references = judged
-        given: dict[str, Any] = {**how, "tokenized": self.tokenized, "seed": self.seed, **self.common}
-        return tune(before, sources, References.per_segment(references), output=place, resume=_begun(place), **given)
+    def tune_halves(self, before: Path, place: Path, how: Mapping[str, Any], start: Sequence[Model]) -> float:
+        """Tune on each half, save the mean of the weights, and return the score of those of the halves."""
+        model, halves = Model.load(before), list[Weights]()
+        for which, initial in enumerate([one.weights for one in start]):
+            sources, references = self.texts.half(which)
+            output = _of_half(place, which)
+            given: dict[str, Any] = {**how, "tokenized": self.tokenized, "seed": self.seed, **self.common}
+            known = References.per_segment(references)
+            tuning = tune(before, sources, known, initial=initial, output=output, resume=_begun(output), **given)
+            found = [replace(tuning.weights, values_by_name=one.best_round.weights) for one in tuning.runs]
+            halves.append(mean_weights(found, model.features))
+            halves[-1].save(output / WEIGHTS)
+        model.with_weights(mean_weights(halves, model.features)).save(place)
+        return self.score(self.halves(place))
 
-    def refine(self, before: Path, place: Path) -> str:
+    def halves(self, place: Path) -> list[Model]:
+        """Return a model with the weights that were tuned on each half; those of an untuned model have seen neither."""
+        found = list[Model]()
+        for which in range(2):
+            files = [_of_half(place, which) / name for name in (WEIGHTS, RERANKING_WEIGHTS)]
+            model = Model.load(place)
+            if files[0].exists():
+                model = model.with_weights(Weights.load(files[0]))
+            if model.reranker is not None:
+                model = model.with_reranker(model.reranker.with_weights(Weights.load(files[1])))
+            found.append(model)
+        return found
+
+    def score(self, halves: Sequence[Model]) -> float:
+        """Score models that were tuned on a half on the other one."""
+        total: Any = 0
+        for which, model in enumerate(halves):
+            sources, references = self.texts.half(1 - which)
+            texts = model.translate(sources, tokenized=self.tokenized, **self.common)
+            total = total + self.judge.corpus_statistics(texts, references, self.common["threads"], sources).sum(axis=0)
+        return float(self.judge.score(total))
+
+    def refine(self, before: Path, place: Path) -> tuple[str, float]:
+        output = place.with_name(REFINED)
         refined = refine(
             before,
             *self.texts.train,
-            tune=_given(self.texts.tune),
-            dev=_given(self.texts.check),
+            tune=_given(self.texts.half(0)),
+            dev=_given(self.texts.half(1)),
             tokenized=self.tokenized,
             settings=RefineSettings(keep_weights=True),
-            output=place,
-            resume=_begun(place),
+            output=output,
+            resume=_begun(output),
             seed=self.seed,
             **self.common,
         )
-        return f"{refined.settings.parameters}, {len(refined.iterations) - 1} iterations"
+        score = self.tune_halves(output, place, {**self.settings.tuning, "rounds": ROUNDS_AGAIN}, self.halves(before))
+        return f"{refined.settings.parameters}, {len(refined.iterations) - 1} iterations", score
 
-    def rule(self, before: Path, place: Path) -> str:
-        sources, references = _given(self.texts.check)
-        given: dict[str, Any] = {"tokenized": self.tokenized, "seed": self.seed, **self.common}
+    def rerank(self, before: Path, place: Path) -> tuple[str, float]:
+        """Tune reranking on each half, searched with the weights of the other one.
+
+        On the text that its weights were tuned on, the score of the search looks better than it is.
+        """
+        model, halves = Model.load(before), self.halves(before)
+        reranker = train_reranker(model, *self.texts.train, self.tokenized, **self.common)
+        tuned = list[Weights]()
+        for which, one in enumerate(halves):
+            output, pair = _of_half(place, which), _given(self.texts.half(1 - which))
+            tuned.append(tune_reranker(one.with_reranker(reranker), pair, self.tokenized, **self.common).weights)
+            output.mkdir(exist_ok=True)
+            one.weights.save(output / WEIGHTS)
+        for which, weights in enumerate(tuned[::-1]):  # so that no half is translated with what was tuned on it
+            weights.save(_of_half(place, which) / RERANKING_WEIGHTS)
+        model.with_reranker(reranker.with_weights(mean_weights(tuned, NAMES))).save(place)
+        return f"{reranker.size}-best, {len(FEATURES)} features", self.score(self.halves(place))
+
+    def rule(self, before: Path, place: Path) -> tuple[str, float]:
+        """Choose the rule and the scale by which each half is translated best with the weights of the other one."""
+        candidates = [Candidate(make_search_rule(name), sharpness) for name in RULES for sharpness in SHARPNESS]
+        found = list[Any]()
+        for which, model in enumerate(self.halves(before)):
+            sources, references = self.texts.half(1 - which)
+            translator = model.translator(Decoding("viterbi", tokenized=self.tokenized, **self.common))
+            norm = translator.weights.norm(translator.feature_names)
+            own = [replace(one, scale=one.scale / norm) for one in candidates]
+            made = ModelTranslations(translator, translator.sentences(sources))
+            found.append(np.array(list(made.statistics(self.judge, [tuple(one) for one in references], own))))
         model = Model.load(before)
-        found = tune_rule(model, references, sources=sources, rules=RULES, metric=self.judge, **given)
-        found.save(place)
-        return f"{found.best.rule.partition(':')[0]} at scale {found.best.scale:g}"
-
-    def tune_again(self, before: Path, place: Path) -> str:
-        """Tune on the whole development set; the scale times the norm of the weights stays what it was."""
-        self.tuned(before, place, self.texts.dev, {**self.settings.tuning, "rounds": ROUNDS_AGAIN, "runs": 1})
-        old, new = Model.load(before), Model.load(place)
-        if old.scale is not None:
-            norms = [norm_of(one.weights, one.features) for one in (old, new)]
-            new.with_rule(old.rule, old.scale * norms[0] / norms[1]).save(place)
-        return f"on all {len(self.texts.dev[0]):,} segments"
+        translator = model.translator(Decoding("viterbi"))
+        best = _best_candidate(self.judge, found[0] + found[1])
+        rule = RULES[best // len(SHARPNESS)]
+        scale = float(f"{candidates[best].scale / translator.weights.norm(translator.feature_names):.3g}")
+        model.with_rule(rule, scale).save(place)
+        crossed = [found[which][_best_candidate(self.judge, found[1 - which])] for which in range(2)]
+        return f"{rule.partition(':')[0]} at scale {scale:g}", float(self.judge.score(crossed[0] + crossed[1]))
 
     def finish(self, model: Model, folder: Path) -> Build:
         model.save(folder / MODEL)
@@ -313,15 +371,16 @@ class _Builder:
         metrics: list[str | Metric] = ["bleu", "chrf", "ter"]
         if self.judge.name not in ("BLEU", "chrF2", "TER"):
             metrics.append(self.judge)
-        known = References.per_segment(references)
+        groups = References.per_segment(references)
         scored = evaluate(
-            texts, known, sources=sources, metrics=metrics, tokenize=tokenize, threads=self.common["threads"]
+            texts, groups, sources=sources, metrics=metrics, tokenize=tokenize, threads=self.common["threads"]
         )
         sign = "|".join(f"{name}:{value}" for name, value in self.stages.checkpoint.configuration.items())
         found = Build(
             tuple(self.stages.done), Model.load(folder / MODEL), scored, self.judge.name, self.texts.what, folder, sign
         )
-        histories = [self.folder / name for name in ("tune", "refine") if (self.folder / name).exists()]
+        known = [_of_half(self.folder / "tune", 0), _of_half(self.folder / "tune", 1), self.folder / REFINED]
+        histories = [one for one in known if one.exists()]
         report(found, scored, *histories, title=folder.name).save(folder / REPORT)
         write_json(folder / RESULT, found.to_dict())
         self.stages.save("all stages are done")
@@ -331,6 +390,23 @@ class _Builder:
 def _tokenizer(how: Mapping[str, Any]) -> str | None:
     """Return the tokenizer that BLEU needs for the target text; None for its default."""
     return "none" if how["tokenized"] else SCORED_BY.get(language_code(how["target_language"], "target_language"))
+
+
+def _best_candidate(judge: Metric, sums: NDArray[np.float64]) -> int:
+    """Return the number of the best rule and scale by the statistics of each.
+
+    A scale is judged together with its neighbors, because a single one may be the best by chance.
+    """
+    by_rule = sums.reshape(len(RULES), len(SHARPNESS), -1)
+    padded = np.concatenate([by_rule[:, :1], by_rule, by_rule[:, -1:]], axis=1)
+    smooth = (padded[:, :-2] + 2 * by_rule + padded[:, 2:]).reshape(sums.shape)
+    scores = np.array([judge.score(one) for one in smooth])
+    return int(np.argmax(scores if judge.higher_is_better else -scores))
+
+
+def _of_half(place: Path, which: int) -> Path:
+    """Return the folder of the weights that were tuned on a half."""
+    return place.with_name(f"{place.name}-{which}")
 
 
 def _given(judged: Judged) -> Pair:

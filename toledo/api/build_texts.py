@@ -40,20 +40,25 @@ class SplitTexts:
     documents: Sequence[object]
     what: str
 
-    @property
-    def tune(self) -> Judged:
-        """The half of the development set that weights are tuned on."""
-        return self._half(0)
-
-    @property
-    def check(self) -> Judged:
-        """The other half, which judges."""
-        return self._half(1)
-
-    def _half(self, which: int) -> Judged:
-        numbers = {one: number for number, one in enumerate(dict.fromkeys(self.documents))}
-        places = [place for place, one in enumerate(self.documents) if numbers[one] % 2 == which]
+    def half(self, which: int) -> Judged:
+        """Return half 0 or 1 of the development set: weights that are tuned on one are judged by the other."""
+        first = self._first_documents()
+        places = [place for place, one in enumerate(self.documents) if (one in first) == (which == 0)]
         return _chosen(self.dev, places)
+
+    def _first_documents(self) -> set[object]:
+        """Return the documents of half 0.
+
+        Both halves have references of the same length for their sources: weights that are tuned on one half fit the
+        length of its references, and would make translations of the other half too short or too long.
+        """
+        sizes: dict[object, list[int]] = {}
+        for one, source, references in zip(self.documents, *self.dev, strict=True):
+            own = sizes.setdefault(one, [0, 0])
+            own[0] += len(source)
+            own[1] += sum(map(len, references)) // len(references)
+        ranked = sorted(sizes, key=lambda one: sizes[one][1] / (sizes[one][0] or 1))
+        return {one for place, one in enumerate(ranked) if place % 4 in (0, 3)}
 
 
 def split_texts(columns: Columns, held: HeldOut) -> SplitTexts:

@@ -24,10 +24,11 @@ from toledo.formats.documents import DocumentText, is_markup, read_documents, wi
 from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.results import plain
-from toledo.runs.checkpoint import Checkpoint
+from toledo.runs.checkpoint import Checkpoint, digest
 from toledo.search.document.models.bleu import BLEUModel, bleu_weights
 from toledo.search.document.models.model import MODELS, DocumentModel
-from toledo.search.document.models.semantic import SemanticModel, SemanticSpace
+from toledo.search.document.models.semantic import SemanticModel, SemanticSpace, SpaceModel
+from toledo.search.document.models.topic import TopicModel
 from toledo.search.document.search import Derivation, DocumentSearch
 from toledo.search.document.settings import STARTS, Acceptance, DocumentSettings, bleu_settings, preset_settings
 from toledo.search.document.translation import (
@@ -40,19 +41,20 @@ from toledo.search.document.translation import (
     space_digest,
 )
 from toledo.search.itg import ITG_FEATURES
-from toledo.settings import Named, unknown_name
+from toledo.settings import Named, converted, parse_named, unknown_name
 from toledo.text.corpus import Document, Segment, cut_documents, documents_of
 from toledo.text.preparation import Preparation
 from toledo.text.vocabulary import split_words
-from toledo.tuning.documents.tune import DocumentTask
+from toledo.tuning.documents.task import DocumentTask
 from toledo.tuning.documents.tune import tune_documents as tune_task
 from toledo.tuning.initial import Initial, docent_weights, with_sparse
-from toledo.tuning.settings import DOCUMENT_OBJECTIVES, DocumentMethod, DocumentPRO
+from toledo.tuning.settings import DOCUMENT_OBJECTIVES, DocumentGradient, DocumentMethod
 from toledo.weights import Weights
 
 log = logging.getLogger(__name__)
 
-SEMANTIC = SemanticModel.name
+LOADED = ("space", "lm")  # settings of document models that are not numbers
+SPACED: Mapping[Any, type[SpaceModel]] = {"semantic": SemanticModel, "topic": TopicModel}
 NO_MODELS: Mapping[Any, float] = MappingProxyType({})
 
 DocumentModels: TypeAlias = Mapping[Any, float]  # names, models or functions → weights
@@ -156,8 +158,8 @@ def translate_document(
     """Translate whole documents with models that look beyond the sentence.
 
     The search begins with a translation of each document and changes it step by step. `document_models` maps names
-    (parity, type-token, ovix, lix, consistency, semantic), models or functions to weights; those that the model was
-    tuned with are used, too. Texts are raw if the model translates raw text, unless they are `tokenized` into its
+    (see `toledo list document-models`), models or functions to weights; those that the model was tuned with are used,
+    too. Texts are raw if the model translates raw text, unless they are `tokenized` into its
     words. With `references`, BLEU is reported, that of the model's words. `start` is beam, random, or a file of
     derivations; `keep="last"` returns the last state in place of the best, as a sample. `preset="thesis"` decodes as
     Smith (2015): Docent's default weights and operations, a million steps from random translations. With `output` the
@@ -252,15 +254,15 @@ def tune_documents(
 ) -> DocumentTuning:
     """Tune the weights of a model and of document models, for the best BLEU of a document search.
 
-    `objective` is corpus-expected-bleu, expected-bleu or pro, also with settings ("pro:pairs=consecutive"), or a
-    `DocumentPRO` or `DocumentGradient`. `document_size` cuts each document to tune on into pieces of this size.
-    With `dev` (sources, references, and document ids if there are any) the round with the best BLEU of these documents
-    is chosen. `initial` weights are those of the "model", "default" (Moses'), "docent" (Docent's defaults), "zero", a
-    file, or `Weights`; `document_models` have their own. With `output` the tuned model is saved there, and each round
-    in its folder `run`.
+    `objective` is corpus-expected-bleu, expected-bleu, pro, mert, mira or online-mira, also with settings
+    ("pro:pairs=consecutive"), or a `DocumentPRO`, `DocumentGradient`, `DocumentLists` or `OnlineMIRA`. `document_size`
+    cuts each document to tune on into pieces of this size. With `dev` (sources, references, and document ids if there
+    are any) the round with the best BLEU of these documents is chosen. `initial` weights are those of the "model",
+    "default" (Moses'), "docent" (Docent's defaults), "zero", a file, or `Weights`; `document_models` have their own.
+    With `output` the tuned model is saved there, and each round in its folder `run`.
     """
     method = DOCUMENT_OBJECTIVES.make(objective, **({} if rounds is None else {"rounds": rounds}))
-    if isinstance(method, DocumentPRO):
+    if not isinstance(method, DocumentGradient):
         method = replace(method, seed=seed)
     if document_size is not None and document_size < 1:
         raise InputError(f"document_size is {document_size}", argument="document_size", remedy="give 1 or more")
@@ -288,7 +290,11 @@ def tune_documents(
     start = task.start(method, weights, [*added])
     checkpoint = None
     if folder is not None:
-        own = {"model": digest_model(model), "semantic_space": space_digest(models)}
+        own = {
+            "model": digest_model(model),
+            "semantic_space": space_digest(models),
+            "document_models": _settings_digest(models),
+        }
         checkpoint = Checkpoint(folder / f"seed-{seed}", {**task.configuration(method, start), **own}, resume)
     found = tune_task(task, start, method, checkpoint, progress)
     tuned = save_result(loaded.with_weights(found.weights), output)
@@ -422,24 +428,38 @@ def _document_models(
     model: PhraseModel, given: DocumentModels, space: Space | None
 ) -> tuple[tuple[Any, ...], dict[str, float]]:
     """Return document models with their weights: those of the model, and those that are given."""
-    known, names = _sentence_features(model), dict[Any, float]()
+    known, names = _sentence_features(model), dict[Any, tuple[Any, float]]()
     for named, value in [*((name, one) for name, one in model.weights.items() if name not in known), *given.items()]:
-        names[named.removeprefix(PREFIX) if isinstance(named, str) else named] = value
-    made, semantic = dict[str, tuple[Any, float]](), SEMANTIC.removeprefix(PREFIX)
-    for name, value in names.items():
-        if name == semantic and space is None:
-            raise InputError(
-                "the document model semantic needs word vectors",
-                remedy="train a semantic space (toledo document semantic-space), and give `semantic_space`",
-            )
-        one = SemanticModel(space) if name == semantic else MODELS.make(name)
+        short = named.removeprefix(PREFIX) if isinstance(named, str) else named
+        names[parse_named(short)[0] if isinstance(short, str) else short] = short, value  # settings replace the name
+    made = dict[str, tuple[Any, float]]()
+    for name, (named, value) in names.items():
+        one = _with_space(named, space) if name in SPACED else MODELS.make(named)
         if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
             remedy = "every weight must be a finite number"
             raise InputError(f"the weight of {one.name} is {value!r}", argument="document_models", remedy=remedy)
         made[one.name] = one, float(value)
-    if space is not None and SEMANTIC not in made:
-        raise InputError("no document model uses the semantic space", remedy="add the document model semantic")
+    if space is not None and not any(isinstance(one, SpaceModel) for one, _ in made.values()):
+        raise InputError("no document model uses the semantic space", remedy="add the document model semantic or topic")
     return tuple(one for one, _ in made.values()), {name: value for name, (_, value) in made.items()}
+
+
+def _settings_digest(models: Sequence[DocumentModel]) -> str:
+    """Return a digest of the settings of document models; word vectors and language models have their own."""
+    own = [[f"{key}={value}" for key, value in vars(one).items() if key not in LOADED] for one in models]
+    return digest([[one.name, *sorted(settings)] for one, settings in zip(models, own, strict=True)])
+
+
+def _with_space(named: str, space: Space | None) -> SpaceModel:
+    """Return a document model that uses word vectors, those of its setting `space` if it has one."""
+    name, settings = parse_named(named)
+    space = settings.pop("space", space)
+    if space is None:
+        raise InputError(
+            f"the document model {name} needs word vectors",
+            remedy="train a semantic space (toledo document semantic-space), and give `semantic_space`",
+        )
+    return SPACED[name](space, **converted(SPACED[name], settings, name))
 
 
 def _finish(

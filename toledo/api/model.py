@@ -23,6 +23,7 @@ from toledo.compiled.kernels import map_chunks
 from toledo.consensus.registry import make_rule, make_search_rule, rule_text
 from toledo.consensus.rule import Rule, check_scale
 from toledo.errors import InputError, ModelError
+from toledo.files import atomic_directory
 from toledo.forest.assemble import prune_to_density
 from toledo.forest.forest import Forest
 from toledo.formats.docent import import_docent, read_docent_config
@@ -32,6 +33,7 @@ from toledo.metrics.metric import Metric
 from toledo.metrics.shapes import length_error
 from toledo.model import DESCRIPTION, PhraseModel
 from toledo.progress import Progress, silent
+from toledo.reranking.reranker import Reranker
 from toledo.results import Hypothesis
 from toledo.search.document.translation import DocumentTranslation
 from toledo.search.gibbs.diagnostics import ObservedGibbs
@@ -53,6 +55,7 @@ log = logging.getLogger(__name__)
 LINES_AT_ONCE = 64  # of an iterator of texts
 SEGMENTS_AT_ONCE = 4
 DEFAULT_RULE = "viterbi"
+RERANKING = "reranking"  # the directory of what reranks, in that of a model
 SPARSE_REMEDY = "these are sparse features; use the model that was tuned"
 
 P = ParamSpec("P")
@@ -104,17 +107,24 @@ class Model:
     """
 
     def __init__(
-        self, phrase_model: PhraseModel, name: str = "", rule: Named[Rule] | None = None, scale: float | None = None
+        self,
+        phrase_model: PhraseModel,
+        name: str = "",
+        rule: Named[Rule] | None = None,
+        scale: float | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
         own = phrase_model.rule
-        self.phrase_model, self.name = phrase_model, name
+        self.phrase_model, self.name, self.reranker = phrase_model, name, reranker
         self.rule = own.get("name", DEFAULT_RULE) if rule is None else rule
         self.scale = own.get("scale") if rule is None else scale
 
     @classmethod
     def load(cls, path: str | Path) -> Model:
         """Read a model directory."""
-        return cls(PhraseModel.load(path), Path(path).name)
+        folder = Path(path)
+        reranker = Reranker.load(folder / RERANKING) if (folder / RERANKING).is_dir() else None
+        return cls(PhraseModel.load(folder), folder.name, reranker=reranker)
 
     @classmethod
     def from_moses(
@@ -187,6 +197,7 @@ class Model:
             f"language models: {orders}; reordering: {'no' if model.table.reordering is None else 'yes'}",
             "weights: " + ", ".join(f"{name} {self.weights[name]:.4g}" for name in self.features),
             f"rule: {self.rule if isinstance(self.rule, str) else make_rule(self.rule).name}{at}",
+            f"reranking: {'no' if self.reranker is None else 'yes'}",
             f"text: {'raw' if model.preparation.raw else 'tokenized'} ({model.preparation.signature})",
         ]
         return "\n".join([*lines, self.signature])
@@ -377,7 +388,11 @@ class Model:
 
     def with_weights(self, weights: GivenWeights) -> Model:
         """Return the same model with other weights: a mapping, or a weights file."""
-        return Model(self._weighted(weights), self.name, self.rule, self.scale)
+        return Model(self._weighted(weights), self.name, self.rule, self.scale, self.reranker)
+
+    def with_reranker(self, reranker: Reranker | None) -> Model:
+        """Return the same model with another reranker, or without one."""
+        return Model(self.phrase_model, self.name, self.rule, self.scale, reranker)
 
     def add(self, **how: Unpack[AddOptions]) -> Model:
         """Return the model with more phrase tables and language models; tune its weights after that."""
@@ -388,14 +403,20 @@ class Model:
         make_rule(rule)
         if scale is not None:
             check_scale(scale)
-        return Model(self.phrase_model, self.name, rule, scale)
+        return Model(self.phrase_model, self.name, rule, scale, self.reranker)
 
     def save(self, path: str | Path) -> None:
         """Write a model directory; an older one is replaced."""
         name = rule_text(self.rule)
         scale = {} if self.scale is None else {"scale": self.scale}
         table = {} if name == DEFAULT_RULE else {"name": name, **scale}
-        replace(self.phrase_model, rule=table).save(path)
+        model = replace(self.phrase_model, rule=table)
+        if self.reranker is None:
+            model.save(path)
+            return
+        with atomic_directory(path, DESCRIPTION) as new:  # its rule was chosen with the reranker: both or none
+            model.save(new)
+            self.reranker.save(new / RERANKING)
 
     def export(self, path: str | Path, *, format: str = "moses", filter: Texts | None = None) -> None:  # noqa: A002
         """Write the model for Moses; with `filter`, only phrase pairs whose source occurs in these texts."""
@@ -414,8 +435,9 @@ class Model:
         chosen = None if rule.name == DEFAULT_RULE else rule
         text = self._text(decoding.tokenized)
         return Translator(
-            search, chosen, factor, text=text, forests=forests, threads=how.threads, progress=how.progress
-        )
+            search, chosen, factor, reranker=None if isinstance(search, GibbsSearch) else self.reranker, text=text,
+            forests=forests, threads=how.threads, progress=how.progress,
+        )  # fmt: skip
 
     def _text(self, tokenized: bool) -> Preparation:
         prepared = self.phrase_model.preparation

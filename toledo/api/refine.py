@@ -146,7 +146,7 @@ def refine(
             remedy=remedy if text.raw else "leave `alignments` out, or train with `rare_words=keep`",
         )
     sets = read_set(tune, "tune", text, known), read_set(dev, "dev", text, known)
-    corpus = _corpus(loaded, sources, targets, text)
+    corpus = training_corpus(loaded, sources, targets, text)
     given = alignments.pharaoh_lines() if isinstance(alignments, Alignments) else alignments
     links = None if given is None else read_alignments(given, corpus)
     _begin(work, Path(output), resume)
@@ -160,7 +160,7 @@ def refine(
     return Refinement(found, refined.history, used)
 
 
-def _corpus(model: PhraseModel, sources: Texts, targets: Texts, text: Preparation) -> ParallelCorpus:
+def training_corpus(model: PhraseModel, sources: Texts, targets: Texts, text: Preparation) -> ParallelCorpus:
     """Return the training text in the words of the model, without the pairs that its training left out."""
     cleaned, rare = model.training.get("cleaning"), text.source.rare
     vocabularies = model.source_vocabulary if rare is None else Vocabulary(), model.target_vocabulary

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from toledo.settings import Meta, Settings
 
 Effort = Literal["quick", "standard", "thorough"]
+OptionalStage = Literal["refine", "rerank", "rule"]  # stages that can be left out
 MOST_TO_REFINE = 100_000  # pairs, at effort "standard"
 
 
@@ -19,9 +20,12 @@ class BuildSettings(Settings):
         Effort,
         Meta(
             description="quick trains and tunes; standard adds reordering, a 5-gram model, refining (up to 100,000 "
-            "pairs) and a decision rule; thorough tunes three times, keeps the best, and always refines."
+            "pairs), reranking and a decision rule; thorough tunes three times, and always refines."
         ),
     ] = "standard"
+    skip: Annotated[
+        tuple[OptionalStage, ...], Meta(description="Stages to leave out; refine takes most of the time.")
+    ] = ()
 
     @property
     def training(self) -> dict[str, Any]:
@@ -39,4 +43,9 @@ class BuildSettings(Settings):
 
     def refines(self, pairs: int) -> bool:
         """Whether as many pairs are refined."""
-        return self.effort == "thorough" or (self.effort == "standard" and pairs <= MOST_TO_REFINE)
+        enough = self.effort == "thorough" or (self.effort == "standard" and pairs <= MOST_TO_REFINE)
+        return enough and self.does("refine")
+
+    def does(self, stage: OptionalStage) -> bool:
+        """Whether a stage that can be left out is done."""
+        return self.effort != "quick" and stage not in self.skip

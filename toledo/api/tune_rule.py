@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,7 +26,6 @@ from toledo.metrics.shapes import Groups
 from toledo.progress import Progress, silent
 from toledo.results import Result, TableResult, table
 from toledo.search.gibbs.search import GibbsSearch
-from toledo.search.search import Search
 from toledo.search.settings import SearchKind
 from toledo.settings import Named
 from toledo.text.corpus import WrittenWords
@@ -142,19 +141,16 @@ def tune_rule(
         if value is not None:
             raise InputError(f"`{name}` is for lists, not for a model", argument=name, remedy=f"leave `{name}` out")
     groups = read_groups(references, texts, "sources")
-    translator = model_or_lists.translator(Decoding("viterbi", search=search or "beam", seed=seed, tokenized=tokenized))
-    made, text = translator.search, translator.text
-    (judge,) = make_metrics([metric], None if text.raw else "none", False).values()
+    how_searched = Decoding(
+        "viterbi", search=search or "beam", seed=seed, threads=threads, progress=progress, tokenized=tokenized
+    )
+    translator = model_or_lists.translator(how_searched)
+    made = translator.search
+    (judge,) = make_metrics([metric], None if translator.text.raw else "none", False).values()
     sampled = isinstance(made, GibbsSearch)
-    numbers = scales or scales_for(made.model.weights, made.model.feature_names)
+    numbers = scales or scales_for(translator.weights, translator.feature_names)
     searched = [make_search_rule(named, samples=sampled) for named in rules]
-    known = [[WrittenWords(split_words(one), one) for one in group] for group in groups]
-    translations = _Translations(made, translator.sentences(texts), threads, progress)
-    write = text.target.write if text.raw else None
-
-    def translated(candidates: Sequence[Candidate]) -> Iterator[Any]:
-        return (statistics_of(judge, one, known, threads, write) for one in translations.of(candidates))
-
+    translated = partial(ModelTranslations(translator, translator.sentences(texts)).statistics, judge, groups)
     trial = RuleTrial(judge, translated, numbers, every=sampled, settings=settings)
     tuning = trial.tuning(rules, searched, groups)
     best = next(rule for row, rule in trial.tried if row is tuning.best)
@@ -235,31 +231,38 @@ class RuleTrial:
 
 
 @dataclass(frozen=True)
-class _Translations:
+class ModelTranslations:
     """What candidates choose; forests are made once, but a sampler draws other samples at each scale."""
 
-    search: Search[Any]
+    translator: Translator
     sentences: Sequence[Sequence[str]]
-    threads: int | None
-    progress: Progress
 
     @cached_property
     def forests(self) -> Sequence[Any]:
-        return self.search.forests(self.sentences, self.threads, self.progress)
+        """Return the forests of all sentences."""
+        return self.translator.forests_for_rules(self.translator.search.encode(self.sentences))
+
+    def statistics(self, judge: Metric, groups: Groups, candidates: Sequence[Candidate]) -> Iterator[Any]:
+        """Yield the summed statistics of what each candidate chooses."""
+        text = self.translator.text
+        known = [[WrittenWords(split_words(one), one) for one in group] for group in groups]
+        write = text.target.write if text.raw else None
+        return (statistics_of(judge, one, known, self.translator.threads, write) for one in self.of(candidates))
 
     def of(self, candidates: Sequence[Candidate]) -> Iterator[Sequence[Sequence[str]]]:
         """Yield what each candidate chooses."""
-        if not isinstance(self.search, GibbsSearch):
-            weights = self.search.model.weights
-            for decisions in decide_candidates(candidates, self.forests, weights, self.threads, self.progress):
+        search, threads, progress = self.translator.search, self.translator.threads, self.translator.progress
+        if not isinstance(search, GibbsSearch):
+            weights = self.translator.weights
+            for decisions in decide_candidates(candidates, self.forests, weights, threads, progress):
                 pairs = zip(self.forests, decisions, strict=True)
                 yield [forest.vocabulary.words(decision.words.tolist()) for forest, decision in pairs]
             return
         for rule, scale in ((one.rule, one.scale) for one in candidates):
             log.info("sampling at scale %g", scale)
-            sampler = GibbsSearch(self.search.model, replace(self.search.settings, scale=scale), self.search.seed)
+            sampler = GibbsSearch(search.model, replace(search.settings, scale=scale), search.seed)
             chosen = None if rule.name == "viterbi" else rule
-            translator = Translator(sampler, chosen, scale, threads=self.threads, progress=self.progress)
+            translator = Translator(sampler, chosen, scale, threads=threads, progress=progress)
             yield [split_words(line) for line in translator.lines(self.sentences)]
 
 

@@ -39,7 +39,10 @@ LIST_RULES = (  # those that choose from lists
     "consensus", "map", "aggregate-mbr", "elimination-mbr", "pruning-mbr", "halving-mbr", "low-rank-mbr", "proxy-mbr",
     "budget-mbr",
 )  # fmt: skip
-DOCUMENT_MODELS = {"consistency": 1.0, "lix": -0.1, "parity": 1.0, "type-token": 1.0, "ovix": 1.0, "semantic": 1.0}
+DOCUMENT_MODELS = {
+    "parity": 1.0, "type-token": 1.0, "ovix": 1.0, "lix": -0.1, "consistency": 1.0, "clusters": 1.0, "cache": 1.0,
+    "topic": 1.0, "semantic": 1.0,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,9 @@ class _Tiny:
         for objective in OBJECTIVES:
             metric = "chrf" if objective == "expected" else "bleu"
             toledo.tune(self.model, *self.dev, objective=objective, metric=metric, rounds=1, search=SEARCH)
+
+    def rerank(self) -> None:
+        toledo.rerank(self.model, *self.text, tune=self.dev)
 
     def tune_rule(self) -> None:
         toledo.tune_rule(self.model, self.references, sources=self.dev[0], rules=RULES, scales=[1.0])

@@ -53,6 +53,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "tune": "toledo.cli.tune:tune",
         "tune-rule": "toledo.cli.tune:tune_rule",
         "refine": "toledo.cli.tune:refine",
+        "rerank": "toledo.cli.tune:rerank",
         "translate": "toledo.cli.translate:translate",
         "document": {
             "translate": "toledo.cli.document:translate",

@@ -75,6 +75,7 @@ def build(  # one argument for each option
             document_ids=document_ids,
             lm_text=lm_text,
             effort=settings.effort,
+            skip=settings.skip,
             metric=metric,
             source_language=source_language,
             target_language=target_language,

@@ -22,7 +22,7 @@ from toledo.search.document.settings import (
     preset_settings,
 )
 from toledo.settings import describe
-from toledo.tuning.settings import DOCUMENT_OBJECTIVES, DocumentGradient, DocumentPRO
+from toledo.tuning.settings import DOCUMENT_OBJECTIVES, DocumentGradient, DocumentLists, DocumentPRO, OnlineMIRA
 
 if TYPE_CHECKING:
     from toledo.model import PhraseModel
@@ -38,11 +38,15 @@ DocumentIds = Annotated[Path | None, Parameter(help="File with the document id o
 References = Annotated[tuple[Path, ...], repeated("Reference translation: XML, SGM or text.", "-r")]
 DocumentModels = Annotated[
     tuple[str, ...],
-    repeated("NAME=WEIGHT: add a document model (parity, type-token, ovix, lix, consistency, semantic)."),
+    repeated(
+        "NAME=WEIGHT: add a document model (see `toledo list document-models`), as clusters=5 or context:lm=FILE=0.1."
+    ),
 ]
 SpaceDirectory = Annotated[
     Path | None,
-    Parameter(help="Word vectors for the document model `semantic`, from `toledo document semantic-space`."),
+    Parameter(
+        help="Word vectors for the document models `semantic` and `topic`, from `toledo document semantic-space`."
+    ),
 ]
 
 
@@ -265,27 +269,37 @@ def semantic_space(
 
 
 SHARED = ("objective", "seed", "rounds", "l2")  # options of the command itself
-GROUPS = {
-    DocumentPRO: Group("Ranking (--objective pro)", sort_key=10),
-    DocumentGradient: Group("Expected BLEU (other objectives)", sort_key=11),
+METHODS = {  # the objectives of each
+    DocumentPRO: "pro",
+    DocumentLists: "mert, mira",
+    OnlineMIRA: "online-mira",
+    DocumentGradient: "corpus-expected-bleu, expected-bleu",
 }
 
 
 def _method_options() -> Any:
-    """Return a dataclass with the settings of both methods; None for those that are not given."""
-    columns = [
-        (name, Annotated[hint | None, Parameter(help=_with_default(text, default), group=group)], field(default=None))
-        for kind, group in GROUPS.items()
-        for name, (hint, default, text) in describe(kind).items()
-        if name not in SHARED
-    ]
+    """Return a dataclass with the settings of all methods; None for those that are not given."""
+    found = dict[str, dict[Any, tuple[Any, Any, str]]]()
+    for kind in METHODS:
+        for name, described in describe(kind).items():
+            if name not in SHARED:
+                found.setdefault(name, {})[kind] = described
+    columns = []
+    for name, by_kind in found.items():
+        hint, _, text = next(iter(by_kind.values()))
+        group = Group(f"Objectives {', '.join(METHODS[kind] for kind in by_kind)}")
+        help_text = _with_defaults(text, {METHODS[kind]: default for kind, (_, default, _) in by_kind.items()})
+        columns.append((name, Annotated[hint | None, Parameter(help=help_text, group=group)], field(default=None)))
     made = make_dataclass("MethodOptions", columns, frozen=True)
     made.__module__ = __name__  # Cyclopts does not look into classes of the standard library
     return Parameter(name="*")(made)
 
 
-def _with_default(text: str, default: Any) -> str:
-    return text if default is None else f"{text} [default: {default}]"
+def _with_defaults(text: str, defaults: Mapping[str, Any]) -> str:
+    values = {value for value in defaults.values() if value is not None}
+    if len(values) < 2:
+        return f"{text} [default: {values.pop()}]" if values else text
+    return f"{text} [default: {'; '.join(f'{name}: {value}' for name, value in defaults.items())}]"
 
 
 MethodOptions: Any = _method_options()
@@ -306,7 +320,11 @@ def tune(  # one argument for each option
     document_model: DocumentModels = (),
     semantic_space: SpaceDirectory = None,
     objective: Annotated[
-        str, Parameter(help="corpus-expected-bleu, expected-bleu (of each document), or pro (ranking of states).")
+        str,
+        Parameter(
+            help="corpus-expected-bleu, expected-bleu (of each document), pro (ranking of states), mert or mira "
+            "(on lists of states), or online-mira."
+        ),
     ] = "corpus-expected-bleu",
     initial: Annotated[
         str, Parameter(help="Weights to start from: model, default, docent, zero, or a weights file.")
@@ -318,13 +336,15 @@ def tune(  # one argument for each option
     max_features: Annotated[
         int | None, Parameter(help="Maximum number of sparse features of each kind. [default: 300]")
     ] = None,
-    rounds: Annotated[int | None, Parameter(help="Number of rounds. [default: 12; pro: 1]")] = None,
+    rounds: Annotated[
+        int | None, Parameter(help="Number of rounds. [default: 12; pro: 1; mert, mira, online-mira: 5]")
+    ] = None,
     l2: Annotated[float | None, Parameter(help="L2 penalty. [default: 0; with sparse features 0.0001; pro: 1]")] = None,
     dev_source: Annotated[
         Path | None,
         Parameter(
             help="Development documents, to choose the best round. "
-            "[default: none, the weights of later rounds are averaged; pro: the tuning documents]"
+            "[default: the tuning documents; expected BLEU: none, the weights of later rounds are averaged]"
         ),
     ] = None,
     dev_reference: Annotated[tuple[Path, ...], repeated("Reference for the development documents.")] = (),
@@ -343,13 +363,16 @@ def tune(  # one argument for each option
     """Find the weights with which document search translates best.
 
     Expected BLEU is maximized by stochastic gradients from samples of whole documents; `pro` ranks states that
-    searches pass through (Smith 2015). The tuned model is written to OUTPUT, and each round to OUTPUT/run.
+    searches pass through (Smith 2015); `mert` and `mira` tune on lists of such states (Stymne et al. 2013);
+    `online-mira` changes the weights after each document. The tuned model is written to OUTPUT, and each round to
+    OUTPUT/run.
 
     **Examples**
 
         toledo document tune model --source tune.xml --reference ref.xml -o tuned
         toledo document tune model -s tune.de --document-ids tune.ids -r tune.en --document-model consistency=0 -o tuned
         toledo document tune model -s tune.xml -r ref.xml --objective pro --pairs all --record 10000 -o tuned
+        toledo document tune model -s tune.xml -r ref.xml --objective mira --document-model clusters=1 -o tuned
         toledo document tune model -s tune.xml -r ref.xml --objective pro --decoding model+bleu --initial docent -o out
     """
     for file in (write_trace, write_report):

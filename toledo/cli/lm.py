@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -30,9 +31,17 @@ def train(
         tuple[int, ...],
         repeated("Drop n-grams that occur at most this often: once for unigrams (0), bigrams, and so on."),
     ] = (0,),
+    document_ids: Annotated[
+        Path | None,
+        Parameter(
+            help="File with the document id of each line: contexts then reach across sentences, with <br> between."
+        ),
+    ] = None,
     common: Common = COMMON,
 ) -> None:
     """Estimate an n-gram model with modified Kneser-Ney smoothing, as lmplz does.
+
+    With --document-ids it is a model of documents, for the document model `context`.
 
     **Examples**
 
@@ -44,7 +53,7 @@ def train(
     require_apart(output, text)
     LanguageModel.require_output(output)
     progress = progress_for(common)
-    model = LanguageModel.train(text, order, prune=prune, progress=progress)
+    model = LanguageModel.train(text, order, prune=prune, document_ids=document_ids, progress=progress)
     model.save(output, progress)
     if common.json and output != STANDARD_STREAM:
         print_result("lm train", {"output": output, "order": order, "ngrams": model.counts}, common)

@@ -17,7 +17,7 @@ Kind = Literal[
     "metrics", "utilities", "rules", "objectives", "searches", "document-models", "aligners", "tokenizers", "formats"
 ]
 Command = Literal[
-    "choose", "tune-votes", "evaluate", "compare", "combine", "train", "build", "tune", "tune-rule", "refine",
+    "choose", "tune-votes", "evaluate", "compare", "combine", "train", "build", "tune", "tune-rule", "rerank", "refine",
     "translate", "sample", "document", "model", "export", "import", "align", "lm", "forest", "demo",
 ]  # fmt: skip
 
@@ -84,6 +84,9 @@ def example_data(
     tune: Annotated[int, Parameter(help="Number of sentences to tune on, with two references.")] = 300,
     test: Annotated[int, Parameter(help="Number of sentences to test on, with two references.")] = 300,
     raw: Annotated[bool, flag("Write raw text instead of tokenized text, without word alignments.")] = False,
+    senses: Annotated[
+        bool, flag("Write documents in which words have senses that a sentence alone does not tell.")
+    ] = False,
     seed: Seed = 1,
     common: Common = COMMON,
 ) -> None:
@@ -96,11 +99,12 @@ def example_data(
 
         toledo example-data sample
         toledo example-data sample --raw
+        toledo example-data sample --senses
         toledo example-data --output sample --train 2000 --seed 7
     """
     from toledo.sample.corpus import example_data
 
-    data = example_data(train=train, tune=tune, test=test, raw=raw, seed=seed)
+    data = example_data(train=train, tune=tune, test=test, raw=raw, senses=senses, seed=seed)
     data.save(output, progress_for(common))
     log.info("%s: %s", output, data)
     if common.json:

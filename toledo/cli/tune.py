@@ -1,4 +1,4 @@
-"""`toledo tune`, `tune-rule` and `refine`: weights, decision rule, and probabilities of a model."""
+"""`toledo tune`, `tune-rule`, `refine` and `rerank`: weights, decision rule, probabilities and reranker of a model."""
 
 from __future__ import annotations
 
@@ -280,3 +280,41 @@ def refine(
             progress=progress_for(common, milestones),
         )
     print_result("refine", refinement, common)
+
+
+@command
+def rerank(
+    model: Annotated[Path, Parameter(help="Model directory.")],
+    *,
+    source: Annotated[Path, Parameter(alias="-s", help="Training text of the model.")],
+    target: Annotated[Path, Parameter(alias="-t", help="Target side of the training text, parallel to the source.")],
+    tune_source: Annotated[Path, Parameter(help="Text to tune the weights of reranking on.")],
+    tune_reference: Annotated[tuple[Path, ...], repeated("Reference translation of the tuning text.")],
+    output: OutputDirectory,
+    tokenized: Tokenized = False,
+    threads: Threads = None,
+    common: Common = COMMON,
+) -> None:
+    """Score the best translations of each sentence again, by features of whole translations.
+
+    These are IBM Model 1 in both directions, source words without link, n-grams from right to left, and n-grams of
+    pairs of a word class and its source words. OUTPUT is a model that reranks whenever it translates.
+
+    **Example**
+
+        toledo rerank tuned -s train.de -t train.en --tune-source val.de --tune-reference val.en -o reranked
+        toledo tune-rule reranked -s dev.de -r dev.en -o final
+    """
+    from toledo.api.rerank import rerank as rerank_model
+
+    found = rerank_model(
+        model,
+        source,
+        target,
+        tune=(tune_source, list(tune_reference)),
+        tokenized=tokenized,
+        output=output,
+        threads=threads,
+        progress=progress_for(common, milestones),
+    )
+    print_result("rerank", found, common)

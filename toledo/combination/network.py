@@ -30,30 +30,53 @@ NULL = -1  # no word of an output in a column
 
 
 @kernel
-def build_table(
+def costs_beside(
     words: NDArray[np.int32], offsets: NDArray[np.int64], skeleton: int, costs: NDArray[np.int32], shifting: bool
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the network around one of some texts, and the cost of each text beside the skeleton alone.
+) -> NDArray[np.int64]:
+    """Return the cost of each of some texts beside one of them alone.
 
-    Text h is `words[offsets[h]:offsets[h + 1]]`; words are rows of `costs`. The table has a row per column.
+    Text h is `words[offsets[h]:offsets[h + 1]]`; words are rows of `costs`.
     """
     texts = offsets.size - 1
-    plain = words[offsets[skeleton] : offsets[skeleton + 1]]
-    table = np.full((plain.size, texts), NULL, np.int32)
-    table[:, skeleton] = plain
-    aligned = np.zeros(texts, np.bool_)
-    aligned[skeleton] = True
+    table, alone = _skeleton_alone(words, offsets, skeleton)
     distances = np.zeros(texts, np.int64)
     for text in range(texts):
         if text != skeleton:
             own = words[offsets[text] : offsets[text + 1]]
-            distances[text] = align(_task(own, table, aligned, costs), shifting).cost
+            distances[text] = align(_task(own, table, alone, costs), shifting).cost
+    return distances
+
+
+@kernel
+def build_table(
+    words: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    skeleton: int,
+    distances: NDArray[np.int64],
+    costs: NDArray[np.int32],
+    shifting: bool,
+) -> NDArray[np.int32]:
+    """Return the network around one of some texts, to which the others are added by distance: a row per column."""
+    table, aligned = _skeleton_alone(words, offsets, skeleton)
     for text in np.argsort(distances, kind="mergesort"):
         if text != skeleton:
             own = words[offsets[text] : offsets[text + 1]]
             table = _with(table, text, own, align(_task(own, table, aligned, costs), shifting))
             aligned[text] = True
-    return table, distances
+    return table
+
+
+@kernel
+def _skeleton_alone(
+    words: NDArray[np.int32], offsets: NDArray[np.int64], skeleton: int
+) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """Return the network of one text, and which texts it has."""
+    plain = words[offsets[skeleton] : offsets[skeleton + 1]]
+    table = np.full((plain.size, offsets.size - 1), NULL, np.int32)
+    table[:, skeleton] = plain
+    aligned = np.zeros(offsets.size - 1, np.bool_)
+    aligned[skeleton] = True
+    return table, aligned
 
 
 @kernel
@@ -188,20 +211,20 @@ def build_networks(
         raise InputError(f"outputs of up to {longest} words cannot be aligned", remedy="split them into sentences")
     used, local = np.unique(texts.symbols, return_inverse=True)
     costs = matcher.costs(vocabulary.words(used.tolist()))
+    words = local.astype(np.int32)
+    distances = [costs_beside(words, texts.offsets, one, costs, shifts) for one in range(hypotheses.best)]
+    totals = [_distance(own / 10.0, hypotheses) for own in distances]
     networks = []
-    for skeleton in range(hypotheses.best):
-        table, distances = build_table(local.astype(np.int32), texts.offsets, skeleton, costs, shifts)
-        words = np.where(table == NULL, NULL, used[table]).astype(np.int32)
-        networks.append(ConfusionNetwork(skeleton, words, distances / 10.0, hypotheses))
-    if skeletons is not None and skeletons < len(networks):
-        closest = np.argsort([_distance(network) for network in networks], kind="stable")[:skeletons]
-        networks = [networks[number] for number in sorted(closest.tolist())]
+    for skeleton in sorted(np.argsort(totals, kind="stable")[:skeletons].tolist()):
+        table = build_table(words, texts.offsets, skeleton, distances[skeleton], costs, shifts)
+        spoken = np.where(table == NULL, NULL, used[table]).astype(np.int32)
+        networks.append(ConfusionNetwork(skeleton, spoken, distances[skeleton] / 10.0, hypotheses))
     return networks
 
 
-def _distance(network: ConfusionNetwork) -> float:
-    """Return how many edits away the skeleton is from what the systems say."""
-    return float(network.edits @ network.hypotheses.confidences.sum(axis=1))
+def _distance(edits: NDArray[np.float64], hypotheses: DistinctOutputs) -> float:
+    """Return how many edits away a skeleton is from what the systems say."""
+    return float(edits @ hypotheses.confidences.sum(axis=1))
 
 
 def heuristic_priors(networks: Sequence[ConfusionNetwork]) -> NDArray[np.float64]:
@@ -213,7 +236,7 @@ def heuristic_priors(networks: Sequence[ConfusionNetwork]) -> NDArray[np.float64
     for network in networks:
         weights = network.hypotheses.confidences.sum(axis=1)
         words = float(weights @ network.hypotheses.texts.lengths)
-        rates.append(_distance(network) / max(words, 1.0))
+        rates.append(_distance(network.edits, network.hypotheses) / max(words, 1.0))
     trust = np.exp(-np.array(rates))
     return np.asarray(trust / trust.sum())
 

@@ -86,8 +86,10 @@ class Selection:
         if not parts:
             return self._on_tuning_set(entropies)
         texts = self.validated_texts(parts, entropies)
-        tuned = {tuned_at(entropy): self._tuned(entropy) for entropy in entropies}
-        final = {name: self.tuning.texts(stages) for name, stages in tuned.items()}
+        tuned, final = dict[str, TunedStages](), dict[str, list[WordIds]]()
+        for entropy in entropies:
+            tuned[tuned_at(entropy)] = stages = self._tuned(entropy)
+            final[tuned_at(entropy)] = self.tuning.texts(stages)
         values = {name: 0.5 * (self._value(texts[name]) + self._value(final[name])) for name in tuned}
         best = max(values, key=values.__getitem__)
         tuned[EQUAL] = tuned[CHOICE] = self.tuning.untuned(tuned[best].entropy)

@@ -55,12 +55,13 @@ class CombinationOptions(Settings):
         ),
     ] = ("novel.bigram",)
     skeletons: Annotated[
-        Annotated[int, Meta(ge=1)] | None, Meta(description="Number of outputs to use as skeletons. [default: all]")
-    ] = None
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="Largest number of outputs to use as skeletons, those closest to all others. [default: 10]"),
+    ] = 10
     entropy: Annotated[
         tuple[Annotated[float, Meta(ge=0.01)], ...],
-        Meta(description="Mean entropy per segment, in nats; of several, the best is kept. [default: 1, 3]"),
-    ] = (1.0, 3.0)
+        Meta(description="Mean entropy per segment, in nats; of several, the best is kept. [default: 3]"),
+    ] = (3.0,)
     l2: Annotated[float, Meta(ge=0.0, description="Penalty on uneven shares and on weights far from the start.")] = 1e-4
     sparse_l2: Annotated[
         float, Meta(ge=0.0, description="The same for weights of single systems, words and phrases.")

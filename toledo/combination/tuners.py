@@ -40,7 +40,9 @@ from toledo.tuning.maximize import Bounds, Maximum, maximize, nelder_mead
 
 SMALLEST_SCALE, LARGEST_SCALE, SCALE_TOLERANCE = 1e-3, 1e3, 0.01
 SECANT_STEPS = 5
+LEAST_GAIN = 1e-4  # of the objective, in some steps: a hundredth of a BLEU point
 REACHABLE = 0.8  # of the entropy of equal chances: beyond it weights have hardly a say
+LARGEST_PART = 1 / 3  # of the same, before anything is pruned: the most that is asked for
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Ascent:
             scale = self.scale(problem, found.point)
             for objective in objectives:
                 function = partial(problem.value_and_gradient, objective, scale, penalties)
-                found = found.then(maximize(function, found.point, limits, "lbfgs", self.steps))
+                found = found.then(maximize(function, found.point, limits, "lbfgs", self.steps, LEAST_GAIN))
         weights = problem.weights(found.point)
         return TunedStage(weights, self.scale(problem, found.point), found.value, found.evaluations)
 
@@ -110,6 +112,17 @@ def scale_for_entropy(
             flat, sharp = (middle, sharp) if entropy(math.exp(middle)) > aim else (flat, middle)
         low, high = (middle, high) if middle <= flat else (low, middle)
     return math.exp(0.5 * (low + high))
+
+
+def entropy_within_reach(voted: VotedForest, target: float, threads: int | None = None) -> float:
+    """Return the target, or the largest part of the entropy of equal chances to ask of lattices, if that is less.
+
+    Few systems, and short segments, leave few paths: at the 3 nats that suit ten systems, all paths of three systems
+    are nearly equal.
+    """
+    equal_chances = distribution(voted.forest.shape, np.zeros(voted.arcs.size), threads).entropy().mean()
+    most = LARGEST_PART * float(equal_chances)
+    return target if most < SCALE_TOLERANCE else min(target, most)
 
 
 def _bracket(entropy: Callable[[float], float], aim: float, low: float, high: float) -> tuple[float, float]:

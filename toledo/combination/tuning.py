@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,7 +37,15 @@ from toledo.combination.goals import NO_WORDS, Goal, WordIds, metrics_of
 from toledo.combination.language_models import cut_order
 from toledo.combination.lattice import FEATURES, SKELETONS, NetworkLattice
 from toledo.combination.settings import CombinationSettings
-from toledo.combination.tuners import LIST_SIZE, Ascent, Downhill, ListAscent, best_paths, scale_for_entropy
+from toledo.combination.tuners import (
+    LIST_SIZE,
+    Ascent,
+    Downhill,
+    ListAscent,
+    best_paths,
+    entropy_within_reach,
+    scale_for_entropy,
+)
 from toledo.combination.votes import (
     CombinationProblem,
     CombinationWeights,
@@ -142,14 +150,19 @@ class Expander:
         self, bigrams: VotedForest, lattices: Sequence[NetworkLattice], first: TunedStage, second: TunedStage
     ) -> list[Forest]:
         """Return the lattices of the second stage, segment by segment, with the votes as base scores."""
-        ngrams = with_votes(self.to_order(bigrams, lattices, first).forest, lattices)
-        return [part for part, _, _ in split(ngrams.decided(second.weights.sigma))]
+        return as_decided(self.to_order(bigrams, lattices, first), lattices, second)
 
     def _expand(
         self, forests: Sequence[Forest], lattices: Sequence[NetworkLattice], order: int, model: LanguageModel | None
     ) -> NGramForest:
         features = (*map(named_feature, self.settings.features), *self.features)
         return expand(forests, lattices, order, model, features, self.threads, self.progress)
+
+
+def as_decided(ngrams: NGramForest, lattices: Sequence[NetworkLattice], second: TunedStage) -> list[Forest]:
+    """Return the lattices of the second stage one by one, with the votes as base scores."""
+    voted = with_votes(ngrams.forest, lattices)
+    return [part for part, _, _ in split(voted.decided(second.weights.sigma))]
 
 
 class SavedStages(msgspec.Struct):
@@ -191,6 +204,7 @@ class CombinationTuning:
     systems: Sequence[str]
     expander: Expander
     lengths: NDArray[np.float64] | None = None
+    _kept: list[tuple[TunedStage, NGramForest]] = field(init=False, repr=False, default_factory=list)
 
     def part(self, segments: NDArray[np.int64]) -> CombinationTuning:
         """Return the problem for some of the segments."""
@@ -202,21 +216,21 @@ class CombinationTuning:
     def tune(self, entropy: float, checkpoint: Checkpoint | None = None) -> TunedStages:
         """Find the weights of both stages; those that a checkpoint has are not tuned again."""
         settings = self.expander.settings
-        tuner = make_tuner(settings, entropy, self.goal)
+        tuner = make_tuner(settings, self._within_reach(entropy), self.goal)
         stages = load_stages(checkpoint)
         if not stages:
             stages = save_stages(checkpoint, [tuner.tune(self.bigrams, BIGRAMS)])
         if len(stages) == 1:
-            ngrams = self.expander.to_order(self.bigrams.voted, self.lattices, stages[0])
-            second = self._problem(ngrams, stages[0].weights)
+            second = self._problem(self._to_order(stages[0]), stages[0].weights)
             stages = save_stages(checkpoint, [stages[0], tuner.tune(second, settings.order)])
         return TunedStages(entropy, stages[0], stages[1])
 
     def untuned(self, entropy: float) -> TunedStages:
         """Return the weights to begin with, and equal shares, at the scales that give them an entropy."""
-        first = self._at_entropy(self.bigrams, entropy)
-        second = self._problem(self.expander.to_order(self.bigrams.voted, self.lattices, first), first.weights)
-        return TunedStages(entropy, first, self._at_entropy(second, entropy))
+        aim = self._within_reach(entropy)
+        first = self._at_entropy(self.bigrams, aim)
+        second = self._problem(self._to_order(first), first.weights)
+        return TunedStages(entropy, first, self._at_entropy(second, aim))
 
     def _at_entropy(self, problem: CombinationProblem, entropy: float) -> TunedStage:
         return TunedStage(problem.start, scale_for_entropy(problem.voted, problem.start, entropy, problem.threads), 0.0)
@@ -224,7 +238,7 @@ class CombinationTuning:
     def texts(self, stages: TunedStages) -> list[WordIds]:
         """Return the combined text of each segment, by the rule of the settings."""
         settings, threads = self.expander.settings, self.expander.threads
-        forests = self.expander.decided(self.bigrams.voted, self.lattices, stages.first, stages.second)
+        forests = as_decided(self._to_order(stages.first), self.lattices, stages.second)
         weights, scale = covering(stages.second.weights, forests[0]).features, settings.scale * stages.second.scale
         return [one.words for one in decide(rule_of(settings), forests, weights, scale, threads)]
 
@@ -241,6 +255,15 @@ class CombinationTuning:
     def outputs(self, system: int) -> list[WordIds]:
         """Return the best output of a system for each segment."""
         return [_best_output(lattice, system) for lattice in self.lattices]
+
+    def _within_reach(self, entropy: float) -> float:
+        return entropy_within_reach(self.bigrams.voted, entropy, self.expander.threads)
+
+    def _to_order(self, first: TunedStage) -> NGramForest:
+        """Return the lattices of the second stage; those made last are kept, since they are tuned and then decided."""
+        if not self._kept or self._kept[0][0] is not first:
+            self._kept[:] = [(first, self.expander.to_order(self.bigrams.voted, self.lattices, first))]
+        return self._kept[0][1]
 
     def _problem(self, ngrams: NGramForest, before: CombinationWeights | None) -> CombinationProblem:
         settings = self.expander.settings

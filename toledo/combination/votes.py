@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from toledo.combination.lattice import NO_ARC, NetworkLattice, Votes, join_votes
 from toledo.compiled.kernels import kernel, map_chunks
+from toledo.compiled.ragged import gather_rows
 from toledo.errors import InputError
 from toledo.forest.forest import Forest, Scores, edges_of_sentences
 from toledo.forest.linear import EDGES_AT_ONCE, Rows, weighted_sum
@@ -150,8 +151,20 @@ def with_votes(forest: Forest, lattices: Sequence[NetworkLattice]) -> VotedFores
     limits = np.repeat(sizes, np.diff(edges_of_sentences(forest.shape)))
     if np.any(forest.provenance >= limits):
         raise ValueError("a forest with arcs that its lattice does not have")
-    arcs = np.where(forest.provenance == NO_ARC, NO_ARC, forest.provenance + own)
-    return VotedForest(forest, join_votes([lattice.votes for lattice in lattices]), arcs)
+    has_votes = forest.provenance != NO_ARC
+    arcs = forest.provenance[has_votes] + own[has_votes]
+    used = np.zeros(sizes.sum(), np.bool_)
+    used[arcs] = True
+    numbers = np.full(forest.edges, NO_ARC, np.int64)
+    numbers[has_votes] = (np.cumsum(used) - 1)[arcs]
+    return VotedForest(forest, _of_arcs(join_votes([lattice.votes for lattice in lattices]), used), numbers)
+
+
+def _of_arcs(votes: Votes, used: NDArray[np.bool_]) -> Votes:
+    """Return the votes for some arcs: pruning leaves few of them."""
+    arcs = np.flatnonzero(used)
+    offsets, systems = gather_rows(votes.offsets, votes.systems, arcs)
+    return Votes(offsets, systems, gather_rows(votes.offsets, votes.confidences, arcs)[1])
 
 
 @kernel

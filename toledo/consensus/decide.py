@@ -66,6 +66,8 @@ def decide(
     `shown` is for metrics that are functions, which are called for all forests together.
     """
     check_scale(scale)
+    if not rule.has_scale:
+        scale = 1.0  # others would round scores, and break ties, in another way
     if rule.asks_for_pairs:
         found = map_forests(lambda one, scores: rule.forest_texts(one, scale * scores), forests, weights, threads)
         return rule.decide_together(found, shown)

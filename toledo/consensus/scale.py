@@ -149,7 +149,7 @@ def _decide_one(candidates: Sequence[Candidate], forest: Forest, scores: Scores)
         elif type(rule) in sharing:
             sharing[type(rule)][number] = rule, scale
         else:
-            decisions[number] = rule.decide(forest, scale * scores)
+            decisions[number] = rule.decide(forest, scale * scores if rule.has_scale else scores)
     for kind, some in sharing.items():
         decisions.update(zip(some, cast(Any, kind).decide_each(forest, scores, list(some.values())), strict=True))
     return [decisions[number] for number in range(len(candidates))]

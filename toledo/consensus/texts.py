@@ -67,14 +67,14 @@ def sampled_texts(forest: Forest, scores: Scores, size: int, seed: int) -> Weigh
 def best_derivations(forest: Forest, scores: Scores, size: int) -> tuple[Sequences, NDArray[np.float64]]:
     """Texts and scores of the best derivations: up to `size` distinct texts, or until more would take too long."""
     texts, totals = Sequences(np.empty(0, np.int32), np.zeros(1, np.int64)), np.empty(0)
-    for batch in k_best_batches(forest, scores):
+    for batch in k_best_batches(forest, scores, most=DERIVATIONS_PER_TEXT * size):
         words, ends = texts_of_derivations(forest.yields, batch.edges, batch.offsets)
         symbols = np.concatenate((texts.symbols, words))
         texts = Sequences(symbols, np.concatenate((texts.offsets, texts.offsets[-1] + ends[1:])))
         totals = np.concatenate((totals, batch.scores))
         _, firsts = number_rows(texts.symbols, texts.offsets[:-1], texts.offsets[1:])
-        if firsts.size > size or len(texts) >= DERIVATIONS_PER_TEXT * size:
-            kept = min(int(firsts[size]) if firsts.size > size else len(texts), DERIVATIONS_PER_TEXT * size)
+        if firsts.size > size:
+            kept = int(firsts[size])
             offsets = texts.offsets[: kept + 1]
             return Sequences(texts.symbols[: offsets[-1]], offsets), totals[:kept]
     return texts, totals

@@ -18,6 +18,7 @@ its length); the empty text is (1, 1, 1, 1).
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
@@ -128,24 +129,26 @@ def k_best(forest: Forest, scores: Scores, *, distinct: bool = False) -> Iterato
     )
 
 
-def k_best_batches(forest: Forest, scores: Scores, *, distinct: bool = False) -> Iterator[DerivationBatch]:
-    """Return the same as arrays, in batches that grow, for lists of thousands."""
+def k_best_batches(
+    forest: Forest, scores: Scores, *, distinct: bool = False, most: int | None = None
+) -> Iterator[DerivationBatch]:
+    """Return the same as arrays, in batches that grow, for lists of thousands; at most so many derivations."""
     if len(forest) != 1:
         raise ValueError("k-best lists are made for one segment at a time")
     check_scores(forest.shape, scores)
-    return _batches(forest, scores, distinct)
+    return _batches(forest, scores, distinct, sys.maxsize if most is None else most)
 
 
-def _batches(forest: Forest, scores: Scores, distinct: bool) -> Iterator[DerivationBatch]:
+def _batches(forest: Forest, scores: Scores, distinct: bool, left: int) -> Iterator[DerivationBatch]:
     best = best_below(forest.shape, scores)
     strings = best_strings(forest.shape, forest.yields, best) if distinct else np.empty((0, 4), np.uint64)
     problem = KBestProblem(forest.shape, forest.yields, scores, best, strings, distinct)
     state = _empty_state(forest.shape)
     last, size = UNKNOWN_YET, FIRST_BATCH
-    while last != NONE:
-        state, last, offsets, edges, found = _next_batch(problem, state, last, size)
+    while last != NONE and left > 0:
+        state, last, offsets, edges, found = _next_batch(problem, state, last, min(size, left))
         yield DerivationBatch(offsets, edges, found)
-        size = min(2 * size, LARGEST_BATCH)
+        size, left = min(2 * size, LARGEST_BATCH), left - size
 
 
 def _empty_state(shape: Shape) -> KBestState:

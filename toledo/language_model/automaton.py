@@ -98,7 +98,7 @@ def home_slot(key: np.uint64, slots: int) -> np.uint64:
 def build_automaton(model: BackoffModel) -> Automaton:
     """Return the automaton of a checked model."""
     states = _number_states(model)
-    automaton = _empty_automaton(
+    automaton = empty_automaton(
         words=int(model.orders[0].words.max()) + 1,
         transitions=sum(map(len, model.orders[1:])),
         states=1 + max(int(numbers.max(initial=0)) for numbers in states),
@@ -129,7 +129,8 @@ def _number_states(model: BackoffModel) -> list[NDArray[np.int32]]:
     return states
 
 
-def _empty_automaton(words: int, transitions: int, states: int) -> Automaton:
+def empty_automaton(words: int, transitions: int, states: int) -> Automaton:
+    """Return an automaton with room for so many of each."""
     bucket = int(BUCKET)
     table = _cache_line_aligned(bucket * (int(transitions / LOAD) // bucket + 1), TRANSITION)
     table["key"] = EMPTY

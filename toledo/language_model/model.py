@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, overload
 
@@ -47,6 +49,7 @@ SENTENCES_AT_ONCE = 1000
 BYTES_AT_ONCE = 1 << 18  # the results fit into a processor's cache
 DESCRIPTION = "language_model.toml"
 FORMAT = 1
+BREAK = "<br>"  # stands behind each sentence in lines that are documents
 
 
 class FullScore(NamedTuple):
@@ -98,6 +101,15 @@ class Perplexity(Result):
         return "\n".join(f"{names.get(name, name)}\t{number}" for name, number in self.to_dict().items())
 
 
+def document_lines(texts: Texts, document_ids: Texts) -> list[str]:
+    """Return a line for each document, with `<br>` behind each sentence; texts and ids are lists or files."""
+    lines, ids = (list(read_lines(one) if isinstance(one, str | Path) else one) for one in (texts, document_ids))
+    if len(lines) != len(ids):
+        raise InputError(f"{len(ids)} document ids for {len(lines)} lines", remedy="give an id for each line")
+    documents = groupby(zip(ids, lines, strict=True), key=itemgetter(0))
+    return [" ".join(f"{line} {BREAK}" for _, line in some) for _, some in documents]
+
+
 class LanguageModel:
     """A back-off model ready for look-ups.
 
@@ -120,13 +132,22 @@ class LanguageModel:
 
     @classmethod
     def train(
-        cls, texts: Texts, order: int = 3, *, prune: int | Sequence[int] = 0, progress: Progress = silent
+        cls,
+        texts: Texts,
+        order: int = 3,
+        *,
+        prune: int | Sequence[int] = 0,
+        document_ids: Texts | None = None,
+        progress: Progress = silent,
     ) -> LanguageModel:
         """Estimate an n-gram model with modified Kneser-Ney smoothing.
 
         N-grams that occur `prune` times or less are left out; several numbers are for unigrams, bigrams, and so on.
+        With `document_ids` contexts reach across sentences: each document is one line, with `<br>` behind each
+        sentence.
         """
         vocabulary = Vocabulary()
+        texts = texts if document_ids is None else document_lines(texts, document_ids)
         thresholds = (0, prune)[: max(order, 1)] if isinstance(prune, int) else prune
         return cls(estimate(encode_texts(texts, vocabulary, "texts"), order, thresholds, progress), vocabulary)
 

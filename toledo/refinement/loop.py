@@ -139,7 +139,8 @@ class RefineLoop(Loop[RefineState]):
             model = self.tune(model, number)
             point = (dict(step.values), model.weights)
         found, details = step.point.expectation, {"objective_before": before.value}
-        details |= {"expected": found.mean, "best_of_lists": found.best, "entropy": found.entropy}
+        details |= {"expected_before": before.expectation.mean, "expected": found.mean}
+        details |= {"best_of_lists": found.best, "entropy": found.entropy}
         details |= {"divergence": step.point.divergence, "caution": step.caution}
         done = Round(
             number=number,

@@ -233,7 +233,7 @@ def nominal(speaker: Speaker, kind: str, case: int, owner: str = "") -> Subject:
     noun = scene.noun(kind)
     number = PLURAL if random() < (0.1 if kind == "food" else 0.25) else SINGULAR
     determiner = _determiner(speaker, number, owner)
-    adjective = scene.adjective(kind) if random() < 0.3 else None
+    adjective = scene.attribute(noun)
     owned = determiner == THE and random() < 0.1
     swapped = owned and speaker.style() < 0.5
     whose = owner if determiner == OWN else ""

@@ -24,7 +24,7 @@ from toledo.results import Result
 from toledo.sample.clauses import INVERTED, MAIN, QUESTION, SUBORDINATE, clause
 from toledo.sample.lexicon import AND, BUT, expressions
 from toledo.sample.phrases import expression_piece
-from toledo.sample.scene import Phrase, Scene, Speaker, join, length_of, written
+from toledo.sample.scene import Phrase, Scene, SenseScene, Speaker, join, length_of, written
 
 TRAIN, TUNE, TEST = 10_000, 300, 300
 FILES = (
@@ -136,6 +136,7 @@ class ExampleData(Result):
     num_test: int = TEST
     seed: int = 1
     raw: bool = False
+    senses: bool = False
 
     def __post_init__(self) -> None:
         if min(self.seed, self.num_train, self.num_tune, self.num_test) < 0:
@@ -148,22 +149,22 @@ class ExampleData(Result):
     def signature(self) -> str:  # type: ignore[override]
         """Return what the texts depend on."""
         sizes = f"train:{self.num_train}|tune:{self.num_tune}|test:{self.num_test}|seed:{self.seed}"
-        return f"{sizes}|raw" if self.raw else sizes
+        return sizes + ("|raw" if self.raw else "") + ("|senses" if self.senses else "")
 
     @cached_property
     def train(self) -> ExampleText:
         """Return the training text."""
-        return _part(self.seed, "train", self.num_train, 1, self.raw)
+        return _part(self.seed, "train", self.num_train, 1, self.raw, self.senses)
 
     @cached_property
     def tune(self) -> ExampleText:
         """Return the text to tune on."""
-        return _part(self.seed, "tune", self.num_tune, 2, self.raw)
+        return _part(self.seed, "tune", self.num_tune, 2, self.raw, self.senses)
 
     @cached_property
     def test(self) -> ExampleText:
         """Return the text to test on."""
-        return _part(self.seed, "test", self.num_test, 2, self.raw)
+        return _part(self.seed, "test", self.num_test, 2, self.raw, self.senses)
 
     def save(self, directory: str | Path, progress: Progress = silent) -> None:
         """Write {train,tune,test}.{src,align,docids}, train.trg and {tune,test}.{trg.0,trg.1}, without keeping them.
@@ -182,22 +183,24 @@ class ExampleData(Result):
                 if self.raw:
                     del fields["links"]
                 files = {field: folder / f"{part}.{name}" for field, name in fields.items()}
-                _write(files, pairs(self.seed, part, size, raw=self.raw), advance)
+                _write(files, pairs(self.seed, part, size, raw=self.raw, senses=self.senses), advance)
                 if part != "train":
-                    others = (pair.target for pair in pairs(self.seed, part, size, reference=1, raw=self.raw))
-                    write_lines(folder / f"{part}.trg.1", others)
+                    others = pairs(self.seed, part, size, reference=1, raw=self.raw, senses=self.senses)
+                    write_lines(folder / f"{part}.trg.1", (pair.target for pair in others))
 
 
 def generate(
-    seed: int = 1, train: int = TRAIN, tune: int = TUNE, test: int = TEST, *, raw: bool = False
+    seed: int = 1, train: int = TRAIN, tune: int = TUNE, test: int = TEST, *, raw: bool = False, senses: bool = False
 ) -> ExampleData:
     """Return the example data of a seed; a smaller part is the beginning of a larger one."""
-    return ExampleData(train, tune, test, seed, raw)
+    return ExampleData(train, tune, test, seed, raw, senses)
 
 
-def pairs(seed: int, part: str, size: int, reference: int = 0, *, raw: bool = False) -> Iterator[Pair]:
+def pairs(
+    seed: int, part: str, size: int, reference: int = 0, *, raw: bool = False, senses: bool = False
+) -> Iterator[Pair]:
     """Return the sentence pairs of a part; another `reference` gives the same source with another translation."""
-    found = islice(_endless(seed, part, reference), size)
+    found = islice((_with_senses if senses else _endless)(seed, part, reference), size)
     if not raw:
         return found
     return (pair._replace(source=as_written(pair.source), target=as_written(pair.target)) for pair in found)
@@ -220,6 +223,17 @@ def _endless(seed: int, part: str, reference: int) -> Iterator[Pair]:
             yield Pair(*_sentence(speaker), document)
 
 
+def _with_senses(seed: int, part: str, reference: int) -> Iterator[Pair]:
+    """Documents in pairs, which say the same with the words of two fields, by the same random numbers."""
+    for number in count(1):
+        for side in range(2):
+            content = Random(f"{seed} {part} senses {number}").random
+            scene = SenseScene(content, side)
+            speaker = Speaker(scene, Random(f"{seed} {part} senses {number} {reference}").random)
+            for _ in range(SHORTEST_DOCUMENT + int(content() * (LONGEST_DOCUMENT - SHORTEST_DOCUMENT + 1))):
+                yield Pair(*_sentence(speaker), f"{part}-{number:05d}-{scene.field.name}")
+
+
 def _sentence(speaker: Speaker) -> tuple[str, str, str]:
     """Return a sentence of a good length in the source alone, so that all references have the same source."""
     while True:
@@ -228,8 +242,10 @@ def _sentence(speaker: Speaker) -> tuple[str, str, str]:
             return written(phrase, speaker.keys)
 
 
-def _part(seed: int, part: str, size: int, references: int, raw: bool) -> ExampleText:
-    first, *others = (list(pairs(seed, part, size, reference, raw=raw)) for reference in range(references))
+def _part(seed: int, part: str, size: int, references: int, raw: bool, senses: bool) -> ExampleText:
+    first, *others = (
+        list(pairs(seed, part, size, reference, raw=raw, senses=senses)) for reference in range(references)
+    )
     return ExampleText(
         [pair.source for pair in first],
         tuple([pair.target for pair in reference] for reference in (first, *others)),
@@ -249,15 +265,16 @@ def _write(files: dict[str, Path], content: Iterator[Pair], advance: Advance) ->
 
 
 def example_data(
-    *, train: int = TRAIN, tune: int = TUNE, test: int = TEST, raw: bool = False, seed: int = 1
+    *, train: int = TRAIN, tune: int = TUNE, test: int = TEST, raw: bool = False, senses: bool = False, seed: int = 1
 ) -> ExampleData:
     """Make a small parallel corpus of an invented language and English, in documents.
 
     `train`, `tune` and `test` are numbers of sentences. The last two parts have two references each, all parts gold
     word alignments: `data.train.sources`, `data.test.references`. Texts are tokenized and lower-cased unless they are
-    `raw`. `data.save("sample")` writes all of it as text files.
+    `raw`. `data.save("sample")` writes all of it as text files. With `senses`, words have senses that only the document
+    tells: documents come in pairs, with sentences that are the same in Talvan and differ in their right translation.
     """
     for name, value, least in (("train", train, 1), ("tune", tune, 1), ("test", test, 1), ("seed", seed, 0)):
         if value < least:
             raise InputError(f"`{name}` is {value}, expected an int of at least {least}", argument=name)
-    return generate(seed, train, tune, test, raw=raw)
+    return generate(seed, train, tune, test, raw=raw, senses=senses)

@@ -164,6 +164,15 @@ class Topic(NamedTuple):
     adjectives: dict[str, list[Adjective]]
 
 
+class Field(NamedTuple):
+    """One of two fields: its nouns by kind, adjectives that tell it, and words whose sense depends on the field."""
+
+    name: str
+    nouns: dict[str, list[Noun]]
+    cues: list[Adjective]
+    ambiguous: dict[str, list[Noun]]
+
+
 COPULA = Verb("es", "", ((VerbForms("be", "is", "was", "been"), ""),), KINDS, "copula")
 
 
@@ -203,6 +212,28 @@ def modifiers() -> list[Noun]:
 def idioms() -> list[Verb]:
     """Return verb phrases that mean something else than their words."""
     return _frequent_first([_idiom(*fields) for fields in _fields("idioms")])
+
+
+@cache
+def field_pairs() -> tuple[tuple[Field, Field], ...]:
+    """Return pairs of fields; an ambiguous word is at the same place in both, with another sense."""
+    names = [name.split()[1:] for name in word_tables() if name.startswith("senses ")]
+    return tuple((_field(first, second, 0), _field(first, second, 1)) for first, second in names)
+
+
+def _field(first: str, second: str, side: int) -> Field:
+    name = (first, second)[side]
+    words = [line.split() for line in word_tables()[f"fields {first} {second}"]]
+    own = [(talvan, english, kind) for talvan, english, kind, field in words if field == name]
+    senses = [line.split() for line in word_tables()[f"senses {first} {second}"]]
+    ambiguous = [_noun(talvan, both[side], kind) for talvan, *both, kind in senses]
+    nouns = [_noun(talvan, english, kind) for talvan, english, kind in own if kind != "cue"]
+    return Field(
+        name,
+        {kind: [noun for noun in nouns if noun.kind == kind] for kind in KINDS},
+        [_adjective(talvan, english)[0] for talvan, english, kind in own if kind == "cue"],
+        {kind: [noun for noun in ambiguous if noun.kind == kind] for kind in KINDS},
+    )
 
 
 @cache

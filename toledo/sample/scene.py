@@ -22,6 +22,7 @@ from toledo.sample.lexicon import (
     all_topics,
     everyday_words,
     expressions,
+    field_pairs,
     idioms,
     modifiers,
     word_tables,
@@ -76,6 +77,10 @@ class Scene:
         adjective = self.pick(own if own and chance < 0.3 else everyday_words().adjectives[kind])
         return superlative(adjective) if chance > 0.85 else adjective
 
+    def attribute(self, noun: Noun) -> Adjective | None:
+        """Return an adjective beside a noun, or none."""
+        return self.adjective(noun.kind) if self.random() < 0.3 else None
+
     def verb(self) -> Verb:
         """Return a verb of the topic or of everyday life, an idiom, or the copula."""
         chance = self.random()
@@ -116,6 +121,34 @@ class Scene:
         syllables = range(2 + (self.random() < 0.4))
         open_part = "".join(self.pick(ONSETS) + self.pick(NUCLEI) for _ in syllables)
         return open_part + self.pick(CODAS)
+
+
+class SenseScene(Scene):
+    """A scene of one field, in which the words of its documents have their senses.
+
+    With the same random numbers and the other field of the pair, the same is said: sentences differ in Talvan only
+    where a word or an adjective tells the field, and in English in the senses, too.
+    """
+
+    def __init__(self, random: Random, side: int) -> None:
+        super().__init__(random)
+        self.field = self.pick(field_pairs())[side]
+        self.chosen = {kind: self.pick(some) for kind, some in self.field.ambiguous.items() if some}
+
+    def noun(self, kind: str) -> Noun:
+        """Return a word with two senses, one that tells the field, or any other noun."""
+        chance = self.random()
+        if kind in self.chosen and chance < 0.45:
+            return self.chosen[kind]
+        if kind in self.chosen and chance < 0.52:
+            return self.pick(self.field.nouns[kind])
+        return super().noun(kind)
+
+    def attribute(self, noun: Noun) -> Adjective | None:
+        """Return an adjective that tells the field beside one of its words, seldom; beside others any."""
+        if noun not in self.chosen.values():
+            return super().attribute(noun)
+        return self.pick(self.field.cues) if self.random() < 0.2 else None
 
 
 SourcePart = tuple[str, int, int]  # words, their number, key

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from toledo.errors import InputError
 from toledo.objectives.registry import OBJECTIVES
-from toledo.search.document.settings import LOGARITHMIC, STARTS
+from toledo.search.document.settings import ACCEPTANCES, LOGARITHMIC, STARTS
 from toledo.settings import Meta, Preset, Registry, Settings, parse_named, unknown_name
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ Decoding = Literal["model", "bleu", "model+bleu"]
 BLEU_WEIGHT = 10.0  # in 500 words one that matches adds 0.1 points or more: with this, about as much as the model says
 Positive = Annotated[float, Meta(gt=0, le=1e300)]
 NotNegative = Annotated[float, Meta(ge=0, le=1e300)]
+First = Annotated[str, Meta(description="First state of each search: beam or random.")]
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ class DocumentPRO(Settings):
     ] = 0.0
     rounds: Annotated[int, Meta(ge=1, description="Number of rounds.")] = 1
     steps: Annotated[int, Meta(ge=1, description="Number of search steps for each document.")] = 100_000
-    start: Annotated[str, Meta(description="First state of each search: beam or random.")] = "random"
+    start: First = "random"
     l2: Annotated[NotNegative, Meta(description="L2 penalty.")] = 1.0
     seed: Annotated[int, Meta(ge=0, description="Random seed.")] = 1
 
@@ -185,12 +186,54 @@ class DocumentGradient(Settings):
     ] = True
 
 
-DocumentMethod = DocumentPRO | DocumentGradient
+ListTuner = Literal["mert", "mira", "pro", "regression", "simplex"]
+
+
+@dataclass(frozen=True)
+class _SampledStates(Settings):
+    """Which states of a search are kept, beside the last one."""
+
+    rounds: Annotated[int, Meta(ge=1, description="Number of rounds.")] = 5
+    steps: Annotated[int, Meta(ge=1, description="Number of search steps for each document.")] = 20_000
+    sample_from: Annotated[int, Meta(ge=0, description="Search step from which states are sampled.")] = 2_000
+    sample_every: Annotated[int, Meta(ge=1, description="Search steps between two sampled states.")] = 200
+    start: First = "random"
+    accept: Annotated[
+        str, Meta(description="Changes to accept while states are sampled: hill-climbing, annealing or sampling.")
+    ] = "hill-climbing"
+    seed: Annotated[int, Meta(ge=0, description="Random seed.")] = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.start not in STARTS:
+            raise unknown_name("start", self.start, list(STARTS))
+        ACCEPTANCES.make(self.accept)
+
+
+@dataclass(frozen=True)
+class DocumentLists(_SampledStates):
+    """A tuner of sentences on lists of document states (Stymne et al. 2013); lists of all rounds are united."""
+
+    tuner: Annotated[ListTuner, Meta(description="Tuner on lists of states.")] = "mert"
+
+
+@dataclass(frozen=True)
+class OnlineMIRA(_SampledStates):
+    """Online MIRA (Watanabe et al. 2007): a step after the search of each document, with the weights of that moment."""
+
+    largest_step: Annotated[Positive, Meta(description="Maximum step of the weights for a document (C).")] = 0.01
+    decay: Annotated[float, Meta(ge=0, lt=1, description="Decay of the pseudo-corpus with each document.")] = 0.999
+
+
+DocumentMethod = DocumentPRO | DocumentGradient | DocumentLists | OnlineMIRA
 DOCUMENT_OBJECTIVES: Registry[DocumentMethod] = Registry(
     "document objective",
     {
         "corpus-expected-bleu": f"{__name__}:DocumentGradient",
         "expected-bleu": Preset("corpus-expected-bleu", {"objective": "expected-bleu"}),
         "pro": f"{__name__}:DocumentPRO",
+        "mert": f"{__name__}:DocumentLists",
+        "mira": Preset("mert", {"tuner": "mira"}),
+        "online-mira": f"{__name__}:OnlineMIRA",
     },
 )

@@ -9,7 +9,7 @@ l1 · Σ (u + v): smooth, so that weights can become exactly 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -75,6 +75,19 @@ def weight_space(forest: Forest, start: Weights) -> WeightSpace:
         np.array([low for low, _ in bounds]),
         np.array([high for _, high in bounds]),
         len(forest.feature_names),
+    )
+
+
+def space_of(names: Sequence[str], weights: Weights) -> WeightSpace:
+    """Return the weights of features that are all dense; one without a weight begins with 0."""
+    bounds = [weights.bounds.get(name, (-math.inf, math.inf)) for name in names]
+    return WeightSpace(
+        tuple(names),
+        np.array([weights.get(name, 0.0) for name in names]),
+        np.array([name not in weights.frozen for name in names], np.bool_),
+        np.array([low for low, _ in bounds]),
+        np.array([high for _, high in bounds]),
+        len(names),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -18,10 +18,14 @@ MOST_MARKS = 40  # points of a series; more are a line without marks
 
 @dataclass(frozen=True)
 class Series:
-    """A named curve; one without a name is drawn thin and gray, as background."""
+    """A named curve; one without a name is drawn thin and gray, as background.
+
+    `band` has what lies around some points, as from several runs: x, lower and upper end.
+    """
 
     name: str
     points: Sequence[tuple[float, float]]
+    band: Sequence[tuple[float, float, float]] = ()
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class Lines:
 
     def draw(self, width: int) -> Drawing:
         """Return the plot as SVG of some width."""
-        points = [point for one in self.series for point in one.points if math.isfinite(point[1])]
+        points = [point for one in self.series for point in _all_points(one) if math.isfinite(point[1])]
         xs, ys = [x for x, _ in points] or [0.0], [y for _, y in points] or [0.0]
         low, high = with_room(min(ys), max(ys))
         up = Scale(low, high, self.height - 40.0, 26.0)
@@ -61,6 +65,7 @@ class Lines:
             frame.lower_axis(across, across.ticks(6 if width > 500 else 4, self.whole), self.x),
             self._mark(across, frame),
             [_thin_curve(one, across, up) for one in self.series if not one.name],
+            [_band(one, place, across, up) for place, one in enumerate(named) if one.band],
             [_curve(one, place, across, up) for place, one in enumerate(named)],
             _names(named, across, up, width) if self.named else None,
         )
@@ -101,6 +106,18 @@ def _curve(one: Series, place: int, across: Scale, up: Scale) -> Markup:
     places = [(across.place(x), up.place(y)) for x, y in thinned(known, across)]
     marks = [_shape(place, *point, kind) for point in places] if len(one.points) <= MOST_MARKS else None
     return tag("g", tag("title", one.name), tag("polyline", points=_path(places), class_=f"series {kind}"), marks)
+
+
+def _all_points(one: Series) -> Iterator[tuple[float, float]]:
+    yield from one.points
+    for x, low, high in one.band:
+        yield from ((x, low), (x, high))
+
+
+def _band(one: Series, place: int, across: Scale, up: Scale) -> Markup:
+    upper = [(across.place(x), up.place(high)) for x, _, high in one.band]
+    lower = [(across.place(x), up.place(low)) for x, low, _ in one.band]
+    return tag("polygon", points=_path([*upper, *reversed(lower)]), class_=f"band s{place % SERIES}")
 
 
 def _thin_curve(one: Series, across: Scale, up: Scale) -> Markup:

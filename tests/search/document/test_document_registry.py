@@ -29,7 +29,10 @@ from toledo.weights import Weights
 
 
 def test_models_are_made_by_name(tmp_path) -> None:
-    assert MODELS.names() == ["parity", "type-token", "ovix", "lix", "consistency", "semantic", "bleu"]
+    assert MODELS.names() == [
+        "parity", "type-token", "ovix", "lix", "consistency", "clusters", "cache", "topic", "semantic", "context",
+        "bleu",
+    ]  # fmt: skip
     assert [MODELS.get(name) for name in MODELS.names()] == list(COUNTED)
     assert MODELS.make("consistency:shortest=2") == LexicalConsistency(2)
     SemanticSpace(("a",), np.ones((1, 2), np.int32), np.zeros(3)).save(tmp_path / "space")

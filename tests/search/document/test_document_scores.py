@@ -83,12 +83,17 @@ def test_nothing_drifts_in_a_long_run() -> None:
     words = [word for translation in result.last.translations for word in translation.words]
     assert {"yellowy", "."} <= set(words)
     fresh = state.elsewhere(state.present)
-    for part, kept in zip(fresh.measures[-4:], state.measures[-4:], strict=True):
+    for part, kept in zip(fresh.measures[-8:], state.measures[-8:], strict=True):
         if hasattr(part, "counts"):
             np.testing.assert_array_equal(part.counts, kept.counts)
     assert fresh.measures.odd == state.measures.odd
     np.testing.assert_array_equal(fresh.measures.words.totals, state.measures.words.totals)
     assert fresh.measures.translations.total == state.measures.translations.total
+    assert fresh.measures.clusters.total == state.measures.clusters.total
+    np.testing.assert_array_equal(fresh.measures.cache.totals, state.measures.cache.totals)
+    np.testing.assert_array_equal(fresh.measures.topic.total, state.measures.topic.total)
+    np.testing.assert_array_equal(fresh.measures.read.states[:-1], state.measures.read.states[:-1])
+    assert fresh.measures.read.totals[PRESENT] == state.measures.read.totals[PRESENT]
     assert fresh.measures.vectors.totals[PRESENT] == state.measures.vectors.totals[PRESENT]
     np.testing.assert_array_equal(fresh.measures.references.totals, state.measures.references.totals)
     np.testing.assert_allclose(fresh.arrays.totals[:2], state.arrays.totals[:2], rtol=0, atol=1e-9)

@@ -25,6 +25,7 @@ NODE = np.dtype(
     [
         ("mask", np.uint64),  # with `gap`: the words translated
         ("score", np.float64),
+        ("rival", np.float64),  # the best score of its other edges
         ("gap", np.int32),
         ("begin", np.int32),  # of the last span
         ("end", np.int32),
@@ -94,13 +95,17 @@ class StackGroups(NamedTuple):
 
 
 class SearchLattice(NamedTuple):
-    """The result: edges in the order of their making; the last node is the goal, its edges end the sentence."""
+    """The result: edges in the order of their making; the last node is the goal, its edges end the sentence.
+
+    `margin` is how much worse the second best derivation scores.
+    """
 
     nodes: int
     edges: EdgeArrays
     best_edge: NDArray[np.int32]
     node_option: NDArray[np.int32]
     score: float
+    margin: float
 
 
 @kernel

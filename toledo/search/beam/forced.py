@@ -298,7 +298,9 @@ def _finish(
         edges.heads[:edge_count], edges.tails[:edge_count], edges.options[:edge_count], edges.model_scores[:edge_count]
     )
     nodes = nodes[: goal + 1]
-    return SearchLattice(goal + 1, kept, nodes["best_edge"].copy(), nodes["option"].copy(), nodes[goal]["score"])
+    return SearchLattice(
+        goal + 1, kept, nodes["best_edge"].copy(), nodes["option"].copy(), nodes[goal]["score"], math.inf
+    )
 
 
 log = logging.getLogger(__name__)
@@ -436,6 +438,7 @@ class ForcedDecoder:
             best_edge=numbers - 1,
             node_option=np.concatenate([[NONE], numbers[:size], [NONE]]).astype(np.int32),
             score=0.0,
+            margin=math.inf,
         )
 
     def _pair(self, words: Words, phrase: Phrase) -> int:

@@ -53,6 +53,8 @@ from toledo.search.settings import Beam
 from toledo.search.steps import NO_PHRASE, pack
 from toledo.text.vocabulary import END
 
+ROUNDING = 1e-5  # of a score: forests hold features in single precision
+
 
 @kernel
 def search_sentence(
@@ -107,7 +109,7 @@ def _begin(nodes: Nodes, scoring: Scoring) -> None:
         nodes.records[0]["end"],
         nodes.records[0]["option"],
     ) = 0, np.uint64(0), 0, 0, NONE
-    nodes.records[0]["score"], nodes.records[0]["best_edge"] = 0.0, NONE
+    nodes.records[0]["score"], nodes.records[0]["rival"], nodes.records[0]["best_edge"] = 0.0, -math.inf, NONE
     for m in range(len(scoring.models)):
         nodes.states[0, m] = begin_state(scoring.models[m])
 
@@ -254,14 +256,25 @@ def _add_step(
     if head == NONE:
         head = new
         slots[slot] = head
-        nodes.records[head]["score"], nodes.records[head]["best_edge"] = queue.cells[cell]["score"], edge
+        nodes.records[head]["score"], nodes.records[head]["rival"] = -math.inf, -math.inf
+        nodes.records[head]["best_edge"] = edge  # whatever its score
         node_count += 1
-    elif queue.cells[cell]["score"] > nodes.records[head]["score"]:
-        nodes.records[head]["score"], nodes.records[head]["best_edge"] = queue.cells[cell]["score"], edge
+    _keep_best(nodes, head, queue.cells[cell]["score"], edge)
     edges.heads[edge], edges.tails[edge], edges.options[edge] = head, tail, option
     for m in range(nodes.states.shape[1]):
         edges.model_scores[edge, m] = queue.model_scores[cell, m]
     return node_count
+
+
+@inlined
+def _keep_best(nodes: Nodes, head: int, score: float, edge: int) -> None:
+    """Note the score of a new edge, if it is the best or the second best one of its hypothesis."""
+    record = nodes.records[head]
+    if score > record["score"]:
+        record["rival"] = record["score"]
+        record["score"], record["best_edge"] = score, edge
+    elif score > record["rival"]:
+        record["rival"] = score
 
 
 @inlined
@@ -301,7 +314,8 @@ def _finish(
     nodes = nodes_with_room(nodes, node_count + 1)
     goal = node_count
     last = nodes.records[goal]
-    last["score"], last["best_edge"], last["option"], last["begin"], last["end"] = -math.inf, NONE, NONE, 0, 0
+    last["score"], last["rival"], last["best_edge"] = -math.inf, -math.inf, NONE
+    last["option"], last["begin"], last["end"] = NONE, 0, 0
     for v in range(begin, node_count):
         score = nodes.records[v]["score"]
         for m in range(len(scoring.models)):
@@ -309,14 +323,26 @@ def _finish(
             edges.model_scores[edge_count, m] = step
             score += scoring.model_weights[m] * step
         edges.heads[edge_count], edges.tails[edge_count], edges.options[edge_count] = goal, v, NONE
-        if score > last["score"]:
-            last["score"], last["best_edge"] = score, edge_count
+        _keep_best(nodes, goal, score, edge_count)
         edge_count += 1
     kept = EdgeArrays(
         edges.heads[:edge_count], edges.tails[:edge_count], edges.options[:edge_count], edges.model_scores[:edge_count]
     )
     records = nodes.records[: goal + 1]
-    return SearchLattice(goal + 1, kept, records["best_edge"].copy(), records["option"].copy(), records[goal]["score"])
+    return SearchLattice(
+        goal + 1, kept, records["best_edge"].copy(), records["option"].copy(), records[goal]["score"],
+        _margin(records, edges.tails),
+    )  # fmt: skip
+
+
+@inlined
+def _margin(records: NDArray[Any], tails: NDArray[np.int32]) -> float:
+    """Return how much worse the second best derivation is: it leaves the best one at one of its hypotheses."""
+    least, node = math.inf, records.size - 1
+    while records[node]["best_edge"] != NONE:
+        least = min(least, records[node]["score"] - records[node]["rival"])
+        node = tails[records[node]["best_edge"]]
+    return least
 
 
 BeamFound = tuple[SentenceOptions, SearchLattice]
@@ -335,18 +361,21 @@ class BeamSearch(Search[BeamFound]):
         return options, beam_lattice(self._weighted, options, self.settings.pop_limit)
 
     def _translation(self, found: BeamFound) -> Translation:
+        """Return the best derivation, which is the best one of the forest.
+
+        The search and the forest add up scores in another order. Where derivations score the same but for rounding,
+        the forest decides, as it does for n-best lists and decision rules.
+        """
         options, lattice = found
+        if lattice.margin <= ROUNDING * max(1.0, abs(lattice.score)):
+            return best_translation(self._forest(found), self.model.weights)
         return Translation(read_steps(self.model, options, best_options(lattice).tolist()), float(lattice.score))
 
     def _forest(self, found: BeamFound) -> Forest:
         return to_forest(self.model, *found)
 
     def _result(self, found: BeamFound) -> SearchResult:
-        """Return everything about one sentence.
-
-        The translation is the best derivation of the forest. The search adds up scores in another order: where two
-        derivations score the same but for rounding, its own best one may not be the first of a k-best list.
-        """
+        """Return everything about one sentence."""
         options, lattice = found
         forest = to_forest(self.model, options, lattice)
         steps = int(np.count_nonzero(lattice.edges.options != NONE))

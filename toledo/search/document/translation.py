@@ -21,7 +21,8 @@ from toledo.results import Result, plain
 from toledo.runs.checkpoint import DIGEST, Checkpoint, deferred_signals, digest, digest_arrays
 from toledo.runs.checkpoint import plain as plain_settings
 from toledo.search.document.models.bleu import BLEUModel
-from toledo.search.document.models.semantic import SemanticModel
+from toledo.search.document.models.context import ContextModel
+from toledo.search.document.models.semantic import SpaceModel
 from toledo.search.document.search import Derivation, DocumentSearch, Stop
 from toledo.search.document.settings import OPERATIONS
 from toledo.search.document.state import DocumentResult, DocumentState, Record, Tally
@@ -32,9 +33,12 @@ SUFFIX = ".states"
 
 
 def space_digest(models: Sequence[object]) -> str:
-    """Return a short digest of the word vectors that document models use, or nothing."""
-    spaces = [one.loaded for one in models if isinstance(one, SemanticModel)]
-    return digest([[one.words, digest_arrays(one.vectors, one.worth)] for one in spaces]) if spaces else ""
+    """Return a short digest of the word vectors and language models that document models use, or nothing."""
+    spaces = [one.loaded for one in models if isinstance(one, SpaceModel)]
+    found: list[object] = [[one.words, digest_arrays(one.vectors, one.worth)] for one in spaces]
+    automata = [one.loaded.automaton for one in models if isinstance(one, ContextModel)]
+    found += [digest_arrays(*one) for one in automata]
+    return digest(found) if found else ""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -28,31 +27,29 @@ from toledo.compiled.ragged import offsets_of, row_products
 from toledo.errors import InputError
 from toledo.forest.linear import dense_rows
 from toledo.metrics.bleu import BLEU
-from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
-from toledo.runs.checkpoint import Checkpoint, digest, plain
-from toledo.runs.history import History, Round
+from toledo.runs.checkpoint import Checkpoint
+from toledo.runs.history import History
 from toledo.runs.rounds import Loop, all_done, change, run
 from toledo.search.document.models.bleu import BLEUModel, bleu_weights
-from toledo.search.document.models.model import DocumentModel
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DocumentSettings, HillClimbing, bleu_settings
 from toledo.search.document.state import DocumentResult, Record, Snapshot
-from toledo.text.corpus import Document
 from toledo.tuning.documents.chains import Chains, ChainSettings, Floats
-from toledo.tuning.loop import LoopSettings, digest_segments
+from toledo.tuning.documents.lists import ListLoop, OnlineLoop, first_history
+from toledo.tuning.documents.task import DocumentTask
+from toledo.tuning.loop import LoopSettings
 from toledo.tuning.minimum_risk.trainer import COOLING, DOCUMENT_RISK, GainAdaptation, MinimumRisk
 from toledo.tuning.minimum_risk.training import DocumentSource, last_rounds, train
-from toledo.tuning.settings import DocumentGradient, DocumentMethod, DocumentPRO, Which
+from toledo.tuning.settings import DocumentGradient, DocumentLists, DocumentMethod, DocumentPRO, OnlineMIRA, Which
 from toledo.tuning.tuners.pro import Pairs, fit_pairs, logistic_loss
-from toledo.tuning.weight_space import WeightSpace
+from toledo.tuning.weight_space import space_of
 from toledo.weights import Weights
 
 log = logging.getLogger(__name__)
 
 UNTIL_ANNEALED = 1000  # rounds: annealing ends before
 L2_OF_SPARSE, STEP_OF_SPARSE = 1e-4, 0.03  # what a step knows of each of many features is mostly noise
-JUDGING_STEPS = 30_000
 LENGTH = "word.penalty"
 FIRST_CHANGE, MOST_CHANGE = 0.1, 0.5  # of the weight, as a part of it
 CLOSE = 0.001  # to the length of the references, as a part of it
@@ -111,60 +108,6 @@ def document_trainer(method: DocumentGradient, sparse: bool) -> MinimumRisk:
 def chain_settings(method: DocumentGradient, seed: int) -> ChainSettings:
     """Return how documents are sampled; the first burn-in of a chain is longer."""
     return ChainSettings(method.num_samples, method.every, max(6.0 * method.burn_in, 1.0), method.burn_in, seed=seed)
-
-
-@dataclass(frozen=True)
-class DocumentTask:
-    """A model with document models, the documents to tune on, and those that select the best round, if any."""
-
-    model: PhraseModel
-    documents: Sequence[Document]
-    models: Sequence[DocumentModel] = ()
-    dev: Sequence[Document] | None = None
-    seed: int = 1
-    threads: int | None = None
-
-    def configuration(self, method: DocumentMethod, start: Weights) -> dict[str, Any]:
-        """Return what the result depends on; more rounds may be added to the same run."""
-        own = {name: value for name, value in plain(method).items() if name not in ("rounds", "seed")}
-        return {
-            "objective": own,
-            "features": digest(self.model.sparse.names if self.model.sparse else ()),
-            "frozen": ", ".join(sorted(start.frozen)),
-            "initial": digest(start.to_table()),
-            **_digests(self.documents),
-            **(_digests(self.dev, "dev_") if self.dev else {}),
-            "version": version("toledo-mt"),
-        }
-
-    def statistics(self, documents: Sequence[Document], weights: Weights) -> Floats:
-        """Return the BLEU statistics of what hill climbing from beam search finds."""
-        own = self.model.with_weights(Weights({**weights, BLEUModel.name: 0.0}))
-        settings = DocumentSettings(HillClimbing(), steps=JUDGING_STEPS, seed=self.seed)
-        search = DocumentSearch(own, settings, (*self.models, BLEUModel()))
-        rows = [result.best.bleu for result in search.search(documents, threads=self.threads)]
-        total: Floats = np.sum([row for row in rows if row is not None], axis=0).astype(np.float64)
-        return total
-
-    def score(self, documents: Sequence[Document], weights: Weights) -> float:
-        """Return the BLEU of what a search finds."""
-        return BLEU(smooth_method="none").score(self.statistics(documents, weights))
-
-    def start(self, method: DocumentMethod, weights: Weights, added: Sequence[str]) -> Weights:
-        """Return the weights to start from: gradients begin with a sharper distribution, except for `added` models."""
-        if isinstance(method, DocumentPRO):
-            return weights
-        values = {
-            name: value if name in weights.frozen or name in added else method.initial_factor * value
-            for name, value in weights.items()
-        }
-        return replace(weights, values_by_name=values, bounds={})
-
-
-def _digests(documents: Sequence[Document], prefix: str = "") -> dict[str, str]:
-    segments = [part for document in documents for part in document.segments]
-    ids = digest([[one.identifier, len(one.segments)] for one in documents])
-    return {**digest_segments(segments, prefix), f"{prefix}document_ids": ids}
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,12 +268,10 @@ def fit_states(
     states: RecordedStates, pairs: Pairs, names: Sequence[str], weights: Weights, l2: float
 ) -> tuple[Floats, float]:
     """Return the weights of the classifier and its loss; frozen weights stay as they were."""
-    size = len(names)
     frozen = np.array([name in weights.frozen for name in names])
     dense = np.where(frozen, 0.0, states.features).astype(np.float32)
-    unlimited = np.full(size, np.inf)
-    parameters = WeightSpace(tuple(names), np.zeros(size), ~frozen, -unlimited, unlimited, size)
-    fitted, loss = fit_pairs(logistic_loss, pairs, dense_rows(dense), parameters, np.zeros(size), l2)
+    parameters = space_of(names, Weights(dict.fromkeys(names, 0.0), weights.frozen & set(names)))
+    fitted, loss = fit_pairs(logistic_loss, pairs, dense_rows(dense), parameters, parameters.start, l2)
     return np.where(frozen, weights.array(names), fitted), loss
 
 
@@ -345,8 +286,7 @@ class RankingLoop(Loop[None]):
 
     def first(self) -> tuple[History, None]:
         """Score the initial weights."""
-        one = self._judged(self.start)
-        return History("tuning", "document pro", "BLEU", True, self.pro.seed, one).from_weights(self.start), None
+        return first_history(self.task, "document pro", self.start, self.pro.seed), None
 
     def round(self, history: History, state: None) -> tuple[History, None]:
         """Search with the weights so far, fit, and score."""
@@ -355,7 +295,7 @@ class RankingLoop(Loop[None]):
         found = rank_documents(self.pro, self.task, weights, number, self.progress)
         searched = working_seconds()
         done = replace(
-            self._judged(found.weights),
+            self.task.judged(found.weights),
             number=number + 1,
             objective=-found.loss,
             hypotheses=found.states,
@@ -373,11 +313,6 @@ class RankingLoop(Loop[None]):
 
     def restore(self, history: History, place: Callable[[int], Path]) -> None:
         """Need nothing but the history."""
-
-    def _judged(self, weights: Weights) -> Round:
-        task = self.task
-        dev_score = None if task.dev is None else task.score(task.dev, weights)
-        return Round(0, dict(weights), task.score(task.documents, weights), dev_score)
 
 
 @dataclass(frozen=True)
@@ -402,13 +337,13 @@ def tune_documents(
     progress: Progress = silent,
 ) -> TunedDocuments:
     """Tune the weights of a model and of document models."""
-    dev = None if task.dev is None else partial(task.score, task.dev)
-    if isinstance(method, DocumentPRO):
-        history, _ = run(RankingLoop(method, task, start, progress), checkpoint)
+    if not isinstance(method, DocumentGradient):
+        history = _run_rounds(task, start, method, checkpoint, progress)
         best = history.best
         if not best:
-            log.warning("document pro: no round is better than the start, whose weights are kept")
+            log.warning("%s: no round is better than the start, whose weights are kept", history.tuner)
         return TunedDocuments(history.weights(best), history, range(best, best + 1), by_score=True)
+    dev = None if task.dev is None else partial(task.score, task.dev)
     source = DocumentSource(Chains(task.model, task.documents, task.models, chain_settings(method, task.seed)), dev)
     rounds = UNTIL_ANNEALED if method.annealing else method.rounds
     settings = LoopSettings(rounds, seed=task.seed, threads=task.threads)
@@ -421,3 +356,18 @@ def tune_documents(
     if matched:
         weights = match_length(partial(task.statistics, task.documents), weights)
     return TunedDocuments(weights, found.history, own, dev is not None, matched)
+
+
+def _run_rounds(
+    task: DocumentTask,
+    start: Weights,
+    method: DocumentPRO | DocumentLists | OnlineMIRA,
+    checkpoint: Checkpoint | None,
+    progress: Progress,
+) -> History:
+    """Run the rounds of a method that judges each by a search."""
+    if isinstance(method, DocumentPRO):
+        return run(RankingLoop(method, task, start, progress), checkpoint)[0]
+    if isinstance(method, DocumentLists):
+        return run(ListLoop(method, task, start, progress), checkpoint)[0]
+    return run(OnlineLoop(method, task, start, progress), checkpoint)[0]

@@ -1,7 +1,8 @@
 """One translation per discourse: how consistently the words of a document are translated.
 
 The value is how likely it is that another occurrence of a source word has the same translation, of words that occur
-more than once.
+more than once. Words and translations are compared as they are, or by clusters: forms that begin alike, so that a word
+may be inflected and still mean the same.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from toledo.settings import Meta
 
 
 @dataclass(frozen=True)
-class LexicalConsistency(DocumentModel):
-    """One translation per discourse: how often two occurrences of a source word have the same translation.
+class ComparedTranslations(DocumentModel):
+    """Base of models that compare the translations of a source word.
 
     The translation of a word are the target words that the phrase pair links to it. Words with fewer letters than
     `shortest` are left out, and `ignored` ones: function words have many translations for good reasons.
@@ -30,8 +31,35 @@ class LexicalConsistency(DocumentModel):
     shortest: Annotated[int, Meta(description="Letters of the shortest source words that count.")] = 4
     ignored: Annotated[frozenset[str], Meta(description="Source words that do not count.")] = frozenset()
 
-    name: ClassVar[str] = "document.consistency"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def matters(self, word: str) -> bool:
+        """Return whether a source word counts."""
+        return sum(map(str.isalpha, word)) >= self.shortest and word not in self.ignored
+
+    def cluster(self, word: str) -> str:
+        """Return what stands for a source or target word and those that are taken for the same."""
+        return word
+
+
+@dataclass(frozen=True)
+class LexicalConsistency(ComparedTranslations):
+    """One translation per discourse: how often two occurrences of a source word have the same translation."""
+
+    name: ClassVar[str] = "document.consistency"
+
+
+@dataclass(frozen=True)
+class TranslationClusters(ComparedTranslations):
+    """One meaning per discourse: words of both languages that begin with the same `letters` are taken for the same."""
+
+    letters: Annotated[int, Meta(ge=1, description="Letters by which words are compared.")] = 4
+
+    name: ClassVar[str] = "document.clusters"
+
+    def cluster(self, word: str) -> str:
+        """Return the beginning of a word."""
+        return word[: self.letters]
 
 
 class TranslationCounts(NamedTuple):
@@ -49,23 +77,26 @@ class TranslationCounts(NamedTuple):
     occurrences: int
 
 
-def prepare_translations(known: Known, model: LexicalConsistency | None) -> TranslationCounts:
+def prepare_translations(known: Known, model: ComparedTranslations | None) -> TranslationCounts:
     """Number the translations of source words that occur more than once; there are none without a model."""
     options, counts = known.text.options, Counter[str]()
     if model is not None:
-        counts.update(word for source in known.sources for word in source if _matters(word, model))
+        counts.update(model.cluster(word) for source in known.sources for word in source if model.matters(word))
     repeated = {word for word, count in counts.items() if count > 1}
     lengths = options.end - options.begin
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     cells = np.full(int(offsets[-1]), NOTHING, np.int32)
-    numbers: dict[tuple[str, tuple[int, ...]], int] = {}
-    for s, source in enumerate(known.sources if repeated else ()):
-        for option in known.options_of(s):
-            begin, end = int(options.begin[option]), int(options.end[option])
-            for k in range(begin, end):
-                if source[k] in repeated:
-                    key = source[k], _translation(known, option, k - begin)
-                    cells[offsets[option] + k - begin] = numbers.setdefault(key, len(numbers))
+    numbers: dict[tuple[str, tuple[str, ...]], int] = {}
+    if model is not None and repeated:
+        targets = [model.cluster(word) for word in known.spelled]
+        for s, source in enumerate(known.sources):
+            kept = [model.cluster(word) if model.matters(word) else "" for word in source]
+            for option in known.options_of(s):
+                begin, end = int(options.begin[option]), int(options.end[option])
+                for k in range(begin, end):
+                    if kept[k] in repeated:
+                        key = kept[k], tuple(targets[word] for word in _translation(known, option, k - begin))
+                        cells[offsets[option] + k - begin] = numbers.setdefault(key, len(numbers))
     shares = np.array([FRACTION // (counts[word] - 1) for word, _ in numbers], np.int64)
     occurrences = sum(counts[word] for word in repeated)
     return TranslationCounts(
@@ -73,15 +104,11 @@ def prepare_translations(known: Known, model: LexicalConsistency | None) -> Tran
     )
 
 
-def _matters(word: str, model: LexicalConsistency) -> bool:
-    return sum(map(str.isalpha, word)) >= model.shortest and word not in model.ignored
-
-
 def _translation(known: Known, option: int, k: int) -> tuple[int, ...]:
-    """Return the target words that an option links to its k-th source word."""
+    """Return the types of the target words that an option links to its k-th source word."""
     options = known.text.options
     begin, pair = int(options.word_begin[option]), int(options.pairs[option])
-    words = options.words[begin : begin + int(options.lengths[option])].tolist()
+    words = known.types[begin : begin + int(options.lengths[option])].tolist()
     if pair < 0:
         return tuple(words)
     return tuple(words[target] for source, target in word_links_of_pair(known.model.table, pair) if source == k)

@@ -31,12 +31,22 @@ from toledo.search.document.models.bleu import (
     rise_by_few,
     word_change,
 )
+from toledo.search.document.models.cache import CacheModel, WordCache, cache_share, exchange_repeated, prepare_cache
 from toledo.search.document.models.consistency import (
     LexicalConsistency,
+    TranslationClusters,
     TranslationCounts,
     consistency,
     exchange_translations,
     prepare_translations,
+)
+from toledo.search.document.models.context import (
+    ContextModel,
+    ReadText,
+    forget_change,
+    prepare_reading,
+    read_change,
+    read_document,
 )
 from toledo.search.document.models.model import FRACTION, DocumentModel, Known, Words
 from toledo.search.document.models.readability import (
@@ -61,13 +71,15 @@ from toledo.search.document.models.semantic import (
     score_contents,
     score_document,
 )
+from toledo.search.document.models.topic import TopicModel, TopicSum, exchange_vectors, prepare_topic, topic_share
 from toledo.search.options import SentenceOptions
 
 COUNTED: tuple[type[DocumentModel], ...] = (
-    LengthParity, TypeTokenRatio, OVIX, LIX, LexicalConsistency, SemanticModel, BLEUModel,
+    LengthParity, TypeTokenRatio, OVIX, LIX, LexicalConsistency, TranslationClusters, CacheModel, TopicModel,
+    SemanticModel, ContextModel, BLEUModel,
 )  # fmt: skip
 FEATURES = tuple(model.name for model in COUNTED)
-PARITY, TYPE_TOKEN, OVIX_INDEX, LIX_INDEX, CONSISTENCY, SEMANTIC, BLEU = range(7)
+PARITY, TYPE_TOKEN, OVIX_INDEX, LIX_INDEX, CONSISTENCY, CLUSTERS, CACHE, TOPIC, SEMANTIC, CONTEXT, BLEU = range(11)
 ANY, BY_FEW = range(2)  # of `Measures.reach`: all but BLEU; and BLEU if few words change
 
 
@@ -87,6 +99,10 @@ class Measures(NamedTuple):
     reach: NDArray[np.float64]
     lengths: NDArray[np.int64]
     odd: NDArray[np.int64]
+    clusters: TranslationCounts
+    cache: WordCache
+    topic: TopicSum
+    read: ReadText
     words: WordCounts
     translations: TranslationCounts
     vectors: WordVectors
@@ -107,6 +123,10 @@ def build_measures(known: Known, models: Sequence[DocumentModel], weights: Mappi
         np.zeros(2),
         np.zeros(len(known.sources), np.int64),
         np.zeros(1, np.int64),
+        prepare_translations(known, _given(models, TranslationClusters)),
+        prepare_cache(known, _given(models, CacheModel)),
+        prepare_topic(known, _given(models, TopicModel)),
+        prepare_reading(known, _given(models, ContextModel)),
         prepare_words(known),
         prepare_translations(known, _given(models, LexicalConsistency)),
         prepare_vectors(known, _given(models, SemanticModel)),
@@ -135,6 +155,14 @@ def document_score(measures: Measures) -> float:
         values[LIX_INDEX] = lix(measures.words.totals, sentences)
     if active[CONSISTENCY]:
         values[CONSISTENCY] = consistency(measures.translations)
+    if active[CLUSTERS]:
+        values[CLUSTERS] = consistency(measures.clusters)
+    if active[CACHE]:
+        values[CACHE] = cache_share(measures.cache)
+    if active[TOPIC]:
+        values[TOPIC] = topic_share(measures.topic)
+    if active[CONTEXT]:
+        values[CONTEXT] = measures.read.totals[PRESENT] / FRACTION
     if active[SEMANTIC]:
         values[SEMANTIC] = measures.vectors.totals[PRESENT] / FRACTION
     if active[BLEU]:
@@ -200,6 +228,8 @@ def consider(
     if measures.active[SEMANTIC]:
         measures.vectors.totals[SAVED] = measures.vectors.totals[PRESENT]
         score_contents(measures.vectors, text, state, s, first, old, new)
+    if measures.active[CONTEXT]:
+        read_change(measures.read, text, state, s, first, old, new)
     _exchange(measures, text.options, chain, first, old, new, 1)
     length = measures.lengths[s] + _added(text.options, chain, first, old, new)
     measures.odd[0] += (length & 1) - (measures.lengths[s] & 1)
@@ -223,6 +253,8 @@ def reconsider(
     """Take a change back that `consider` counted."""
     if measures.active[SEMANTIC]:
         measures.vectors.totals[PRESENT] = measures.vectors.totals[SAVED]
+    if measures.active[CONTEXT]:
+        forget_change(measures.read)
     if measures.active[BLEU]:
         forget_ngrams(measures.references)
     _exchange(measures, options, chain, first, old, new, -1)
@@ -252,6 +284,12 @@ def _exchange(
         exchange_words(measures.words, words, first, old, new, sign)
     if measures.active[CONSISTENCY]:
         exchange_translations(measures.translations, words, first, old, new, sign)
+    if measures.active[CLUSTERS]:
+        exchange_translations(measures.clusters, words, first, old, new, sign)
+    if measures.active[CACHE]:
+        exchange_repeated(measures.cache, words, first, old, new, sign)
+    if measures.active[TOPIC]:
+        exchange_vectors(measures.topic, words, first, old, new, sign)
 
 
 @kernel
@@ -263,6 +301,12 @@ def count_document(measures: Measures, text: Text, state: State) -> float:
     measures.words.totals[:] = 0
     measures.translations.counts[:] = 0
     measures.translations.total[:] = 0
+    measures.clusters.counts[:] = 0
+    measures.clusters.total[:] = 0
+    measures.cache.counts[:] = 0
+    measures.cache.totals[:] = 0
+    measures.topic.total[:] = 0
+    measures.topic.length[:] = 0
     measures.vectors.totals[:] = 0
     measures.references.counts[:] = 0
     measures.references.totals[:] = 0
@@ -270,6 +314,8 @@ def count_document(measures: Measures, text: Text, state: State) -> float:
         count_sentence(measures, text, state, s)
     if measures.active[SEMANTIC]:
         score_document(measures.vectors, text, state)
+    if measures.active[CONTEXT]:
+        read_document(measures.read, text, state)
     score = document_score(measures)
     update_reach(measures)
     return score

@@ -265,21 +265,17 @@ class SemanticSpace:
 
 
 @dataclass(frozen=True, eq=False)
-class SemanticModel(DocumentModel):
-    """How well content words fit the previous `context` content words in a semantic space (or a directory with it)."""
+class SpaceModel(DocumentModel):
+    """Base of models that use a semantic space (or a directory with it)."""
 
     space: Annotated[
         SemanticSpace | str | Path | None, Meta(description="Word vectors, or the directory that holds them.")
     ] = None
-    context: Annotated[int, Meta(ge=1, description="Number of content words that a word is compared with.")] = 30
-
-    name: ClassVar[str] = "document.semantic"
 
     def __post_init__(self) -> None:
         if self.space is None:
-            raise InputError("the document model semantic needs word vectors", remedy="train a semantic space")
-        if self.context < 1:
-            raise InputError(f"context is {self.context}: expected at least 1", argument="context")
+            name = self.name.removeprefix("document.")
+            raise InputError(f"the document model {name} needs word vectors", remedy="train a semantic space")
         if not isinstance(self.space, SemanticSpace):
             object.__setattr__(self, "space", SemanticSpace.load(self.space))
 
@@ -287,6 +283,20 @@ class SemanticModel(DocumentModel):
     def loaded(self) -> SemanticSpace:
         """Return the semantic space."""
         return cast(SemanticSpace, self.space)
+
+
+@dataclass(frozen=True, eq=False)
+class SemanticModel(SpaceModel):
+    """How well content words fit the previous `context` content words in a semantic space (or a directory with it)."""
+
+    context: Annotated[int, Meta(ge=1, description="Number of content words that a word is compared with.")] = 30
+
+    name: ClassVar[str] = "document.semantic"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.context < 1:
+            raise InputError(f"context is {self.context}: expected at least 1", argument="context")
 
 
 def _content_words(documents: TextDocuments, stop_words: int, min_count: int) -> list[str]:
