@@ -8,16 +8,16 @@ model.translate(lines, rule="mbr")
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import wraps
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from toledo.api.files import export_moses
 from toledo.api.inputs import OneOrMany, ReferenceTexts, Texts, arguments_of, read_many, read_sources
 from toledo.api.model_info import ModelInfo, model_info
+from toledo.api.one_or_many import one_or_many
 from toledo.api.tables import AddOptions, added
 from toledo.compiled.kernels import map_chunks
 from toledo.consensus.registry import make_rule, make_search_rule, rule_text
@@ -58,29 +58,7 @@ DEFAULT_RULE = "viterbi"
 RERANKING = "reranking"  # the directory of what reranks, in that of a model
 SPARSE_REMEDY = "these are sparse features; use the model that was tuned"
 
-P = ParamSpec("P")
-T = TypeVar("T")
 GivenWeights: TypeAlias = Weights | Mapping[str, float] | Path | str
-
-
-class OneOrManyMethod(Protocol[P, T]):
-    """A method of one text, which gives one result, and of several texts or a file, which give a list."""
-
-    @overload
-    def __call__(self, sources: str, *arguments: P.args, **named: P.kwargs) -> T: ...  # type: ignore[overload-overlap]
-    @overload
-    def __call__(self, sources: Path | Iterable[str], *arguments: P.args, **named: P.kwargs) -> list[T]: ...
-
-
-def one_or_many(method: Callable[Concatenate[Any, Any, P], list[T]]) -> OneOrManyMethod[P, T]:
-    """Let a method of a list of texts return one result for one text."""
-
-    @wraps(method)
-    def call(self: Any, sources: OneOrMany, *arguments: P.args, **named: P.kwargs) -> Any:
-        found = method(self, sources, *arguments, **named)
-        return found[0] if isinstance(sources, str) else found
-
-    return cast(OneOrManyMethod[P, T], call)
 
 
 @dataclass(frozen=True)
