@@ -20,7 +20,7 @@ demo: $(READY) ## Run every part on the built-in sample: a table of scores, and 
 	$(BIN)/toledo demo --output demo
 
 test: $(READY) ## Run all tests.
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 test-versions: $(READY) ## Run some tests on each Python at hand, with the oldest and the newest dependencies; TESTS=--full runs all.
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

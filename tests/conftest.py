@@ -16,6 +16,11 @@ settings.register_profile("fuzz", deadline=None, max_examples=500, print_blob=Tr
 settings.load_profile(os.environ.get("TOLEDO_PROPERTY_TESTS", "repeatable"))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Pages come first: each is one long test, and at the end one processor would wait for the other."""
+    items.sort(key=lambda item: "page" not in item.path.name and item.path.name != "test_readme.py")
+
+
 @pytest.fixture(autouse=True)
 def level_of_messages() -> Iterator[None]:
     """A command with --quiet must not silence the tests after it, not even one that makes what many tests share."""
