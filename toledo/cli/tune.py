@@ -292,13 +292,14 @@ def rerank(
     tune_reference: Annotated[tuple[Path, ...], repeated("Reference translation of the tuning text.")],
     output: OutputDirectory,
     tokenized: Tokenized = False,
+    seed: Seed = 1,
     threads: Threads = None,
     common: Common = COMMON,
 ) -> None:
     """Score the best translations of each sentence again, by features of whole translations.
 
-    These are IBM Model 1 in both directions, source words without link, n-grams from right to left, and n-grams of
-    pairs of a word class and its source words. OUTPUT is a model that reranks whenever it translates.
+    These are a neural model of each word given source words and the words before, n-grams of pairs of a word class
+    and its source words, and the number of words. OUTPUT is a model that reranks whenever it translates.
 
     **Example**
 
@@ -314,6 +315,7 @@ def rerank(
         tune=(tune_source, list(tune_reference)),
         tokenized=tokenized,
         output=output,
+        seed=seed,
         threads=threads,
         progress=progress_for(common, milestones),
     )
