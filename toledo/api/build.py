@@ -33,7 +33,7 @@ from toledo.api.refine import refine
 from toledo.api.report import report
 from toledo.api.rerank import train_reranker, tune_reranker
 from toledo.api.runs import Pair
-from toledo.api.settings import BuildSettings, Effort, OptionalStage
+from toledo.api.settings import OBJECTIVE, BuildSettings, Effort, OptionalStage
 from toledo.api.train import train
 from toledo.api.tune import tune
 from toledo.api.tune_rule import ModelTranslations
@@ -268,8 +268,7 @@ class _Builder:
     def tune(self, before: Path, place: Path) -> tuple[str, float]:
         how = self.settings.tuning
         score = self.tune_halves(before, place, how, self.halves(before))
-        runs = f", {how['runs']} runs on each half" if how.get("runs", 1) > 1 else ""
-        return f"{how['objective']}{runs}, mean of both halves", score
+        return f"{how['objective']}, mean of both halves", score
 
     def tune_halves(self, before: Path, place: Path, how: Mapping[str, Any], start: Sequence[Model]) -> float:
         """Tune on each half, save the mean of the weights, and return the score of those of the halves."""
@@ -280,9 +279,8 @@ class _Builder:
             given: dict[str, Any] = {**how, "tokenized": self.tokenized, "seed": self.seed, **self.common}
             known = References.per_segment(references)
             tuning = tune(before, sources, known, initial=initial, output=output, resume=_begun(output), **given)
-            found = [replace(tuning.weights, values_by_name=one.best_round.weights) for one in tuning.runs]
-            halves.append(mean_weights(found, model.features))
-            halves[-1].save(output / WEIGHTS)
+            halves.append(tuning.weights)
+            tuning.weights.save(output / WEIGHTS)
         model.with_weights(mean_weights(halves, model.features)).save(place)
         return self.score(self.halves(place))
 
@@ -316,7 +314,7 @@ class _Builder:
             tune=_given(self.texts.half(0)),
             dev=_given(self.texts.half(1)),
             tokenized=self.tokenized,
-            settings=RefineSettings(keep_weights=True),
+            settings=RefineSettings(keep_weights=True, objective=OBJECTIVE),
             output=output,
             resume=_begun(output),
             seed=self.seed,

@@ -11,6 +11,7 @@ from toledo.api.inputs import Texts
 from toledo.api.model import Decoding, Model, load
 from toledo.api.refine import training_corpus
 from toledo.api.runs import Pair, begin_run, read_set
+from toledo.api.settings import OBJECTIVE
 from toledo.metrics.given import SegmentReferences
 from toledo.phrases.word_alignment.aligner import AlignmentTraining, align
 from toledo.progress import Progress, silent
@@ -23,8 +24,6 @@ from toledo.tuning.settings import TUNERS
 from toledo.weights import Weights
 
 log = logging.getLogger(__name__)
-
-OBJECTIVE = "corpus-expected-bleu:l2=1e-4"  # a small l2 fits the tuning set too closely
 
 
 @dataclass(frozen=True)
