@@ -326,7 +326,8 @@ class _Builder:
     def rerank(self, before: Path, place: Path) -> tuple[str, float]:
         """Train a reranker, and tune it on each half with the weights that were tuned on the same half."""
         model, tuned = Model.load(before), list[Weights]()
-        reranker = train_reranker(model, *self.texts.train, self.tokenized, self.seed, **self.common)
+        networks = self.settings.networks
+        reranker = train_reranker(model, *self.texts.train, self.tokenized, networks, self.seed, **self.common)
         for which, one in enumerate(self.halves(before)):
             output, pair = _of_half(place, which), _given(self.texts.half(which))
             tuned.append(tune_reranker(one.with_reranker(reranker), pair, self.tokenized, **self.common).weights)

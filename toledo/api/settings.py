@@ -21,7 +21,7 @@ class BuildSettings(Settings):
         Effort,
         Meta(
             description="quick trains and tunes; standard adds reordering, a 5-gram model, refining (up to 100,000 "
-            "pairs), reranking and a decision rule; thorough tunes three times, and always refines."
+            "pairs), reranking and a decision rule; thorough always refines, and reranks by three networks."
         ),
     ] = "standard"
     skip: Annotated[
@@ -41,6 +41,11 @@ class BuildSettings(Settings):
         if self.effort == "quick":
             return {"objective": "mira", "rounds": 5}
         return {"objective": OBJECTIVE}
+
+    @property
+    def networks(self) -> int:
+        """Number of networks of the reranker."""
+        return 3 if self.effort == "thorough" else 1
 
     def refines(self, pairs: int) -> bool:
         """Whether as many pairs are refined."""

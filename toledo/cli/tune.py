@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from toledo.cli.messages import milestones, print_result, progress_for, require_apart, resumable
 from toledo.cli.options import (
@@ -292,6 +293,7 @@ def rerank(
     tune_reference: Annotated[tuple[Path, ...], repeated("Reference translation of the tuning text.")],
     output: OutputDirectory,
     tokenized: Tokenized = False,
+    networks: Annotated[int, Parameter(help="Neural networks to take the mean of.", validator=Number(gte=1))] = 1,
     seed: Seed = 1,
     threads: Threads = None,
     common: Common = COMMON,
@@ -314,6 +316,7 @@ def rerank(
         target,
         tune=(tune_source, list(tune_reference)),
         tokenized=tokenized,
+        networks=networks,
         output=output,
         seed=seed,
         threads=threads,

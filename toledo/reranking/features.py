@@ -48,7 +48,7 @@ class LinkedTexts:
 class TranslationFeatures:
     """What the features are computed from; `keys` are hashes of the pairs of the bilingual model, sorted."""
 
-    joint: JointModel
+    joint: tuple[JointModel, ...]
     bilingual: LanguageModel
     classes: NDArray[np.int32]
     keys: NDArray[np.uint64]
@@ -62,38 +62,43 @@ class TranslationFeatures:
         columns = (
             texts.lengths,
             LN10 * self.bilingual.score_sentences(pairs, threads=1),
-            self.joint.scores(given.source, texts, links),
+            np.mean([one.scores(given.source, texts, links) for one in self.joint], axis=0),
         )
         return np.column_stack(columns).astype(np.float32)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return named arrays, for saving."""
-        models = ((BILINGUAL, self.bilingual.to_arrays()), (JOINT, self.joint.to_arrays()))
-        named = {part + name: one for part, some in models for name, one in some.items()}
+        models = {f"{JOINT}{number}.": one.to_arrays() for number, one in enumerate(self.joint)}
+        models[BILINGUAL] = self.bilingual.to_arrays()
+        named = {part + name: one for part, some in models.items() for name, one in some.items()}
         return {**named, "classes": self.classes, "keys": self.keys}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> TranslationFeatures:
         """Return what `to_arrays` gave."""
-        bilingual, joint = (
-            {name.removeprefix(part): one for name, one in arrays.items() if name.startswith(part)}
-            for part in (BILINGUAL, JOINT)
-        )
-        keys = arrays["keys"]
-        pairs = LanguageModel.from_arrays(bilingual, keys.size + len(RESERVED))
-        return cls(JointModel.from_arrays(joint), pairs, arrays["classes"], keys)
+        networks, keys = sum(name.endswith(".target_rows") for name in arrays), arrays["keys"]
+        bilingual = LanguageModel.from_arrays(_part(arrays, BILINGUAL), keys.size + len(RESERVED))
+        joint = (JointModel.from_arrays(_part(arrays, f"{JOINT}{number}.")) for number in range(networks))
+        return cls(tuple(joint), bilingual, arrays["classes"], keys)
+
+
+def _part(arrays: Arrays, begin: str) -> dict[str, NDArray[Any]]:
+    return {name.removeprefix(begin): one for name, one in arrays.items() if name.startswith(begin)}
 
 
 def train_features(
-    corpus: ParallelCorpus, links: WordLinks, seed: int, progress: Progress = silent
+    corpus: ParallelCorpus, links: WordLinks, seed: int, networks: int = 1, progress: Progress = silent
 ) -> TranslationFeatures:
-    """Train the models behind the features on sentence pairs with their word links."""
+    """Train the models behind the features on sentence pairs with their word links.
+
+    The joint model is the mean of several `networks` that begin with other random numbers.
+    """
     classes = word_classes(corpus.target, len(corpus.target_vocabulary), CLASSES)
     source, target = corpus.source, corpus.target
     keys = _keys(source.words, source.offsets, target.words, target.offsets, links.offsets, links.links, classes)
     known, numbers = np.unique(keys, return_inverse=True)
     pairs = Sentences((numbers + len(RESERVED)).astype(np.int32), target.offsets)
-    joint = train_joint(corpus, links, seed, progress)
+    joint = tuple(train_joint(corpus, links, (seed, number), progress) for number in range(networks))
     return TranslationFeatures(joint, LanguageModel(estimate(pairs, ORDER)), classes, known)
 
 

@@ -9,7 +9,7 @@ at random, which stand for all others (Jean et al. 2015).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,7 +100,9 @@ class Batch(NamedTuple):
 Gradient = tuple[Any, Floats]  # rows that change, or all of them; and the gradient there
 
 
-def train_joint(corpus: ParallelCorpus, links: WordLinks, seed: int, progress: Progress = silent) -> JointModel:
+def train_joint(
+    corpus: ParallelCorpus, links: WordLinks, seed: int | Sequence[int], progress: Progress = silent
+) -> JointModel:
     """Train a model on sentence pairs with their word links."""
     random = np.random.default_rng(seed)
     sources = _frequent(corpus.source.words, len(corpus.source_vocabulary))
