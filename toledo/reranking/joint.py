@@ -23,13 +23,13 @@ from toledo.progress import Progress, silent
 from toledo.text.corpus import ParallelCorpus, Sentences
 from toledo.text.vocabulary import BEGIN, END, RESERVED, UNKNOWN
 
-WINDOW, HISTORY = 4, 4  # source words on either side of the linked one, target words before
-SIZE, HIDDEN = 48, 160
+WINDOW, HISTORY = 5, 4  # source words on either side of the linked one, target words before
+SIZE, HIDDEN = 64, 256
 LEAST = 2  # occurrences of a word that is not rare
-EPOCHS, BATCH, OTHERS = 8, 512, 400
+EPOCHS, BATCH, OTHERS = 10, 512, 400
 MOST_WORDS = 2_000_000  # of the target text; of a longer one, some sentences are drawn
 RATE, LAST_RATE = 1e-3, 2e-5
-INPUT_DROPOUT, DROPOUT = 0.15, 0.3
+INPUT_DROPOUT, DROPOUT = 0.2, 0.4
 MOMENTUM, SQUARES, TINY = 0.9, 0.999, 1e-8
 AT_ONCE = 2048
 SOURCES = 2 * WINDOW + 1
