@@ -29,6 +29,12 @@ def corpus(size: int) -> tuple[ParallelCorpus, WordLinks]:
     )
 
 
+@pytest.fixture(autouse=True)
+def small_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joint, "SIZE", 16)
+    monkeypatch.setattr(joint, "HIDDEN", 32)
+
+
 @pytest.fixture(scope="module")
 def pairs() -> tuple[ParallelCorpus, WordLinks]:
     return corpus(800)
@@ -36,9 +42,9 @@ def pairs() -> tuple[ParallelCorpus, WordLinks]:
 
 def test_gradients_are_those_of_finite_differences() -> None:
     rng = np.random.default_rng(1)
-    layers = Layers(*(one.astype(np.float64) for one in joint.first_layers(9, 12, rng)))
+    layers = Layers(*(one.astype(np.float64) for one in joint.first_layers(9, 40, rng)))
     contexts = rng.integers(0, 9, (20, joint.SOURCES + joint.HISTORY)).astype(np.int32)
-    batch = make_batch(layers, contexts, rng.integers(0, 12, 20).astype(np.int32), rng)
+    batch = make_batch(layers, contexts, rng.integers(0, 40, 20).astype(np.int32), rng)
     assert batch.others
     for number, (rows, gradient) in enumerate(gradients(layers, batch)):
         layer = layers[number]
