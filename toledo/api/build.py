@@ -259,7 +259,9 @@ class _Builder:
     def train(self, before: Path, place: Path) -> tuple[str, float]:
         sources, targets = self.texts.train
         given: dict[str, Any] = {**self.training, **self.settings.training, **self.common}
-        given["lm_text"] = [*targets, *given["lm_text"]] if given["lm_text"] else None
+        known = set(targets)  # further text often has them, too, and n-grams that are counted twice mislead
+        more = [one for one in given["lm_text"] if one not in known]
+        given["lm_text"] = [*targets, *more] if more else None
         model = train(sources, targets, output=place, **given)
         pairs = f"{len(model.phrase_model.table):,} phrase pairs"
         what = f"{pairs}, {given.get('lm_order', 3)}-gram model{', reordering' if given.get('reordering') else ''}"
