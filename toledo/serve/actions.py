@@ -16,6 +16,9 @@ from toledo.serve.call import Call
 from toledo.serve.choosing import choose_segments
 from toledo.serve.combining import combine_systems
 from toledo.serve.comparing import plot_of, scores_of, segments_of, start_comparison
+from toledo.serve.documents import start_documents
+from toledo.serve.drawing import window_of
+from toledo.serve.histories import list_runs, show_run
 from toledo.serve.translating import decide_again, start_translation, translate_segments
 from toledo.serve.types import (
     Answer,
@@ -78,7 +81,7 @@ async def decide(engine: Engine, request: DecideRequest, call: Call, path: Path)
 
 async def forest_window(engine: Engine, request: ForestRequest, call: Call, path: Path) -> ForestWindow:
     """Return a window of the drawing of the kept forest `id`."""
-    raise NotImplementedError
+    return await asyncio.to_thread(window_of, engine, path["id"], request)
 
 
 async def choose(engine: Engine, request: ChooseRequest, call: Call, path: Path) -> ChooseResult:
@@ -93,7 +96,7 @@ async def combine(engine: Engine, request: CombineRequest, call: Call, path: Pat
 
 async def documents(engine: Engine, request: DocumentsRequest, call: Call, path: Path) -> JobStarted:
     """Start a document search as a job, whose result is a `DocumentsResult`."""
-    raise NotImplementedError
+    return await start_documents(engine, request)
 
 
 async def compare(engine: Engine, request: CompareRequest, call: Call, path: Path) -> JobStarted:
@@ -119,12 +122,12 @@ async def compare_plot(engine: Engine, request: PlotRequest, call: Call, path: P
 
 async def runs(engine: Engine, request: RunsRequest, call: Call, path: Path) -> RunsResult:
     """List the runs that are there."""
-    raise NotImplementedError
+    return await asyncio.to_thread(list_runs, engine, request)
 
 
 async def run(engine: Engine, request: None, call: Call, path: Path) -> RunResult:
     """Return the run `id` round by round."""
-    raise NotImplementedError
+    return await asyncio.to_thread(show_run, engine, path["id"])
 
 
 async def job(engine: Engine, request: None, call: Call, path: Path) -> JobResult:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from toledo.serve import api, pages
+from toledo.serve import api, pages, streams
 from toledo.serve.engine import Engine
 from toledo.serve.metrics import MEDIA_TYPE
 from toledo.serve.observing import Observer
@@ -32,6 +32,7 @@ def make_app(engine: Engine, access: Access | None = None) -> Starlette:
         await engine.close()
 
     routes: list[BaseRoute] = [
+        *streams.routes(),
         *api.routes(),
         Route("/health/live", _live),
         Route("/health/ready", _ready),

@@ -12,9 +12,9 @@ from toledo import __version__
 from toledo.api.combination import Combination
 from toledo.api.model import Model
 from toledo.compiled.kernels import available_threads
-from toledo.search.document.models.model import MODELS
 from toledo.serve.comparing import KeptTexts
 from toledo.serve.deciding import DecidableForest
+from toledo.serve.documents import document_model_names
 from toledo.serve.jobs import Jobs
 from toledo.serve.memory import MemoryCeiling
 from toledo.serve.metrics import ServerMetrics
@@ -111,7 +111,7 @@ class Engine:
             version=__version__, models=[one.about() for one in self.models.values()],
             combinations=[about_combination(name, one) for name, one in self.combinations.items()],
             rules=list(FOREST_RULES), list_rules=list(LIST_RULES), metrics=list(METRICS),
-            document_models=MODELS.names(), demo=self.demo, runs=bool(self.runs),
+            document_models=document_model_names(), demo=self.demo, runs=bool(self.runs),
             limits=Limits(
                 body_bytes=limits.body_bytes, compare_bytes=limits.compare_bytes, segments=limits.segments,
                 words=limits.words, hypotheses=limits.hypotheses, all_hypotheses=limits.all_hypotheses,
