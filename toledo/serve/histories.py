@@ -162,7 +162,8 @@ def _summary(file: Path, name: str, read: ReadRun) -> RunSummary:
         id=_key(file), name=name, kind=history.kind, tuner=history.tuner, metric=history.metric,
         higher_is_better=history.higher_is_better, rounds=len(history.rounds), best_round=history.best,
         best_score=_finite(history.best_score), scores=[_finite(one) or 0.0 for one in history.scores],
-        cpu_seconds=round(history.seconds, 1), state="broken" if read.note else state, note=read.note or history.stopped,
+        cpu_seconds=round(history.seconds, 1), state="broken" if read.note else state,
+        note=read.note or history.stopped,
     )  # fmt: skip
 
 
