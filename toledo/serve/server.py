@@ -80,11 +80,15 @@ class Server:
 
     def start(self) -> Server:
         """Answer requests in a thread, and return when the server is ready."""
-        self._thread = threading.Thread(target=self._serve, name="toledo serve", daemon=True)
-        self._thread.start()
-        while not self.engine.ready and self._thread.is_alive():
+        thread = self._begin()
+        while not self.engine.ready and thread.is_alive():
             time.sleep(0.01)
         return self
+
+    def _begin(self) -> threading.Thread:
+        self._thread = threading.Thread(target=self._serve, name="toledo serve", daemon=True)
+        self._thread.start()
+        return self._thread
 
     def _serve(self) -> None:
         asyncio.run(self._server.serve(sockets=[self._socket]))
