@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 from small_server import SENTENCE, V1, Client, small_server
 
+from toledo.errors import RunError
 from toledo.serve.engine import Engine
 from toledo.serve.server import Server
 
@@ -58,11 +59,9 @@ def test_bodies_have_a_size(strict: Client):
 
 
 def test_bodies_of_unknown_size_are_counted(strict: Client):
+    head = b"POST /api/v1/translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
     with socket.create_connection(("127.0.0.1", strict.port), timeout=30) as sender:
-        sender.sendall(b"POST /api/v1/translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
-        for _ in range(30):
-            sender.sendall(b"400\r\n" + b"x" * 1024 + b"\r\n")
-            time.sleep(0.001)
+        sender.sendall(head + 10 * (b"400\r\n" + b"x" * 1024 + b"\r\n"))
         assert sender.recv(1000).startswith(b"HTTP/1.1 413")
 
 
@@ -138,9 +137,21 @@ def test_work_is_stopped_when_its_client_has_gone(client: Client):
 
 
 def test_above_the_ceiling_of_memory_nothing_is_begun():
-    with small_server(memory=1.0) as server:
-        problem = Client(server).problem("/choose", {"segments": [{"hypotheses": ["a", "b"]}]})
-    assert (problem["status"], problem["type"]) == (503, "toledo:memory")
+    with small_server(memory=1e9) as server:
+        client = Client(server)
+        assert client.post(f"{V1}/translate", {"segments": [SENTENCE]}).status == 200
+        server.engine.memory.most_bytes = 1e6
+        for path, asked in (
+            ("/translate", {"segments": ["a"]}),
+            ("/choose", {"segments": [{"hypotheses": ["a", "b"]}]}),
+        ):
+            problem = client.problem(path, asked)
+            assert (problem["status"], problem["type"]) == (503, "toledo:memory")
+
+
+def test_a_ceiling_that_nothing_fits_under_is_refused():
+    with pytest.raises(RunError, match="does not become ready: The server has no memory"):
+        small_server(memory=1.0)
 
 
 def test_kept_forests_expire_and_make_room():
@@ -176,9 +187,8 @@ def test_event_streams_of_a_client_are_counted():
 def test_what_runs_may_end_when_the_server_does():
     server = small_server(threads=1, closing=30.0)
     client, answers = Client(server), list[int]()
-    thread = threading.Thread(
-        target=lambda: answers.append(client.post(f"{V1}/translate", {**LONG, "nbest": 0}).status)
-    )
+    asked = {"segments": LONG["segments"][:12], "rules": ["mbr"]}
+    thread = threading.Thread(target=lambda: answers.append(client.post(f"{V1}/translate", asked).status))
     thread.start()
     until(lambda: engine_of(client).queue.running)
     server.close()
