@@ -113,3 +113,8 @@ def test_runs_are_found_by_name_and_shown(tmp_path: Path):
         assert events.count("event: round") == len(first.all_rounds)
         assert client.get(f"{V1}/runs/nothing").status == 404
         assert client.get(f"{V1}/runs/nothing/events").status == 404
+
+
+def test_a_wrong_method_is_told_the_right_ones(client: Client):
+    found = client.send("PUT", f"{V1}/jobs/j_1")
+    assert (found.status, found.headers["allow"]) == (405, "DELETE, GET, HEAD")

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Match, Route
 
 from toledo.serve import api, moses, pages, streams
 from toledo.serve.engine import Engine
@@ -76,6 +76,15 @@ async def _metrics(request: Request) -> Response:
 async def _not_found(request: Request, error: Exception) -> Response:
     """Answer 404 and 405 in the form of all problems."""
     status = error.status_code if isinstance(error, HTTPException) else 500
-    headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
+    headers = {"Allow": ", ".join(_methods(request))} if status == 405 else {}
     title = TITLES.get(status, "This cannot be answered")
     return api.failed(ServeError(status, "not-found" if status == 404 else "method", title, headers=headers), request)
+
+
+def _methods(request: Request) -> list[str]:
+    """Return the methods that there are for an address, on whichever routes."""
+    found = set[str]()
+    for route in request.app.routes:
+        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:
+            found |= route.methods or set()
+    return sorted(found)
