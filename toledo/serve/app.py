@@ -9,10 +9,11 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Match, Route
 
 from toledo.serve import api, moses, pages, streams
+from toledo.serve.api_page import api_page
 from toledo.serve.engine import Engine
 from toledo.serve.metrics import MEDIA_TYPE
 from toledo.serve.observing import Observer
@@ -40,6 +41,7 @@ def make_app(engine: Engine, access: Access | None = None) -> Starlette:
         Route("/health/ready", _ready),
         Route("/metrics", _metrics),
         Route("/openapi.json", _openapi),
+        Route("/api", _api_page),
         *pages.routes(),
     ]
     middleware = [
@@ -67,6 +69,11 @@ async def _ready(request: Request) -> Response:
 
 async def _openapi(request: Request) -> Response:
     return JSONResponse(openapi())
+
+
+async def _api_page(request: Request) -> Response:
+    page = api_page()
+    return HTMLResponse(page.html, headers={"content-security-policy": f"{page.policy}; frame-ancestors 'none'"})
 
 
 async def _metrics(request: Request) -> Response:
