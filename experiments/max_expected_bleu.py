@@ -345,16 +345,23 @@ def tables(stored: Stored) -> dict[str, str]:
             rows = table({one: runs for one, runs in groups.items() if runs}, tests)
             found[title] = rows + caption(size) if any(groups.values()) else ""
         found[f"{name}, lists"] = table_lists(stored, pair=name, mert=0, size=size)
-    carried: dict[str, dict[str, str]] = {}
-    for run in stored.all():
-        if "settings" in run["key"]:
-            for part, (before, gain) in run["scores"].items():
-                title = f"{run['key']['pair']}: {part}"
-                carried.setdefault(run["key"]["settings"], {})[title] = f"{before:.2f} + {gain:.2f}"
-    titles = [f"{pair}: {part}" for pair in PAIRS for part in PARTS]
-    rows = [[label, *(own.get(title, "") for title in titles)] for label, own in carried.items()]
-    found["carried"] = markdown(["settings", *titles], rows)
+    found["carried"] = table_carried([run for run in stored.all() if "settings" in run["key"]])
     return found
+
+
+def table_carried(runs: Sequence[Run]) -> str:
+    """BLEU of the best hypotheses before training, and what it adds, on both parts of each pair."""
+    size = size_shown(runs)
+    shown = [run for run in runs if run["key"]["size"] == size]
+    cells: dict[str, dict[str, str]] = {}
+    for run in shown:
+        for part, (before, gain) in run["scores"].items():
+            cells.setdefault(run["key"]["settings"], {})[f"{run['key']['pair']}: {part}"] = (
+                f"{before:.2f} {signed(gain)}"
+            )
+    titles = [f"{pair}: {part}" for pair in PAIRS for part in PARTS if any(run["key"]["pair"] == pair for run in shown)]
+    rows = [[label, *(own.get(title, "") for title in titles)] for label, own in cells.items()]
+    return markdown(["settings", *titles], rows) + (caption(size) if rows else "")
 
 
 def table(groups: Mapping[str, Sequence[Run]], tests: Sequence[str]) -> str:
