@@ -42,13 +42,13 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--ridge", default="", metavar="PAIRS", help="with , between them")
     parser.add_argument("--words", default="", metavar="PAIRS", help="with , between them")
-    Size.add_options(parser)
+    parser.add_argument("--sentences", type=int, help="of each tuning set, the first ones [default: all]")
     add_options(parser)
     options = parser.parse_args()
-    stored = Stored.of(__file__, options)
+    stored, size = Stored.of(__file__, options), Size(options.sentences)
     for names, measure in ((options.ridge, show_ridge), (options.words, cross_validate)):
         for name in filter(None, names.split(",")):
-            measure(Bench(name, options.directory, options.work, options.threads, stored, Size.of(options)), stored)
+            measure(Bench(name, options.directory, options.work, options.threads, stored, size), stored)
     if not options.stale:
         print("\n".join(f"{name}\n\n{table}" for name, table in tables(stored).items()))
 
