@@ -3,7 +3,8 @@
     python experiments/word_alignments.py $DATA/multi30k-de-en de-en.A3.final en-de.A3.final --lines 10000 --runs 2
 
 The files of GIZA++ are those of the first lines of `train`, in both directions; its last model was IBM Model 4. MERT
-tunes on the first half of `val`; the second half is scored. No test set is used.
+tunes on the first half of `val`; the second half is scored. No test set is used. Rare words are kept as they are, since
+rules for them cannot be learned with given alignments.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def run(stored: Stored, folder: Path, giza: list[Path], keys: list[dict[str, int
 def trained(folder: Path, lines: int, giza: list[Path]) -> Model:
     """A model of the first lines, with alignments of GIZA++ if there are some."""
     sides = ([" ".join(words) for words in read_lines(folder / f"train.{side}")[:lines]] for side in ("de", "en"))
-    return toledo.train(*sides, tokenized=True, threads=1, giza=(giza[0], giza[1]) if giza else None)
+    given = (giza[0], giza[1]) if giza else None
+    return toledo.train(*sides, tokenized=True, rare_words="keep", threads=1, giza=given)
 
 
 def tables(stored: Stored) -> dict[str, str]:
