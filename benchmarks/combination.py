@@ -52,20 +52,7 @@ Texts = list[list[str]]
 TUNED = 200  # segments to tune on, for both entropies
 TUNED_TO_RUN = 20  # the same, where tuning is not measured
 OWN = (sys.executable, "-m", "toledo")
-AS_IN_0_1 = [
-    "--length",
-    "reference",
-    "--rule",
-    "viterbi",
-    "--folds",
-    "0",
-    "--entropy",
-    "1",
-    "--entropy",
-    "3",
-    "--skeletons",
-    "1000",
-]
+AS_IN_0_1 = ("--length=reference", "--rule=viterbi", "--folds=0", "--entropy=1", "--entropy=3", "--skeletons=1000")
 Result = TypeVar("Result")
 
 
