@@ -40,7 +40,8 @@ log = logging.getLogger(__name__)
 Section = list[tuple[int, str]]  # lines with their numbers
 
 PHRASE_TABLE, REORDERING_TABLE, INI = "phrase-table.gz", "reordering-table.gz", "moses.ini"
-SECTIONS = {"input-factors", "mapping", "decoding-graph-backoff", "distortion-limit", "feature", "weight"}
+OVERWRITE, SPARSE_WEIGHTS = "weight-overwrite", "weight-file"
+SECTIONS = {"input-factors", "mapping", "decoding-graph-backoff", "distortion-limit", "feature", "weight", OVERWRITE}
 OLD_SECTIONS = {"ttable-file", "lmodel-file", "distortion-file", "generation-file", "global-lexical-file"}
 ONE_WEIGHT = {
     "UnknownWordPenalty": "oov",
@@ -51,7 +52,9 @@ ONE_WEIGHT = {
 LANGUAGE_MODELS = {"KENLM", "SRILM", "IRSTLM"}
 PHRASE_TABLES = {"PhraseDictionaryMemory", "PhraseDictionaryBinary", "PhraseDictionaryCompact", "ProbingPT"}
 REORDERING = "LexicalReordering"
-REORDERING_TYPES = ("wbe-msd-bidirectional-fe", "phrase-msd-bidirectional-fe")
+REORDERING_TYPE = "wbe-msd-bidirectional-fe"
+REORDERING_WORDS = {"msd", "bidirectional", "fe"}  # in any order, as in Moses
+REORDERING_OPTIONAL = {"wbe", "phrase", "allff"}  # "wbe" and nothing mean "phrase" there: the decoder sees no words
 UNLIMITED = -1
 DEFAULT_TABLE_LIMIT = 20
 USUAL_PART = TablePart(SCORE_FEATURES)
@@ -125,7 +128,7 @@ def read_moses_ini(path: str | Path) -> MosesConfiguration:
     """Read a configuration; a feature that Toledo does not have is an error that names it."""
     sections = _read_sections(path)
     _refuse_factors(path, sections)
-    given = _read_weights(path, sections.get("weight", []))
+    given = _read_weights(path, sections.get("weight", [])) | _read_weights(path, sections.get(OVERWRITE, []))
     fields: dict[str, Any] = {"distortion_limit": _distortion_limit(path, sections.get("distortion-limit", []))}
     weights: dict[str, float] = {}
     declared = list(_read_features(path, sections["feature"]))
@@ -160,7 +163,10 @@ def _read_sections(path: str | Path) -> dict[str, Section]:
         text = " ".join(split_words(line.split("#", 1)[0]))
         if text.startswith("[") and text.endswith("]"):
             name = text[1:-1]
-            if name in OLD_SECTIONS or name.startswith("weight-"):
+            if name == SPARSE_WEIGHTS:
+                message = f"[{name}] has weights of sparse features, which Toledo cannot take over"
+                raise file_error(path, number, message, "remove the section, and tune again")
+            if name in OLD_SECTIONS or (name.startswith("weight-") and name != OVERWRITE):
                 remedy = "convert the file with Moses' scripts/training/convert-moses-ini-to-v2.perl"
                 raise file_error(path, number, f"[{name}] is a section of the old format (before 2013)", remedy)
             lines = sections.setdefault(name, [])
@@ -298,8 +304,9 @@ def _add_feature(feature: Feature, fields: dict[str, Any]) -> tuple[str, ...]:
 def _reordering_default(feature: Feature) -> tuple[float, ...] | None:
     """Check the type of a reordering model, and return its probabilities for unknown pairs."""
     kind, default = feature.arguments.get("type", "None"), feature.arguments.get("default-scores")
-    if kind.removesuffix("-allff") not in REORDERING_TYPES:
-        raise feature.error(f"a reordering model of type {kind}", f"Toledo reads {' and '.join(REORDERING_TYPES)}")
+    words = set(kind.split("-"))
+    if not REORDERING_WORDS <= words <= REORDERING_WORDS | REORDERING_OPTIONAL:
+        raise feature.error(f"a reordering model of type {kind}", f"use one of type {REORDERING_TYPE}")
     if default is None:
         return None
     values, size = _finite_numbers(default.split(",")), len(REORDERING_FEATURES)
@@ -352,7 +359,7 @@ def _declarations(configuration: MosesConfiguration) -> Iterator[tuple[str, str,
         default_scores = "" if default is None else f" default-scores={','.join(f'{score:.9g}' for score in default)}"
         line = (
             f"LexicalReordering name=LexicalReordering0 num-features={len(REORDERING_FEATURES)} "
-            f"type={REORDERING_TYPES[0]}-allff input-factor=0 output-factor=0 "
+            f"type={REORDERING_TYPE}-allff input-factor=0 output-factor=0 "
             f"path={_plain(configuration.reordering_table)}{default_scores}"
         )
         yield line, "LexicalReordering0", REORDERING_FEATURES

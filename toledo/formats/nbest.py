@@ -20,6 +20,7 @@ from itertools import count
 from pathlib import Path
 from typing import Literal
 
+from toledo.errors import InputError
 from toledo.files import display_name, file_error, read_bytes_lines, write_lines
 from toledo.forest.constructors import FeatureValues
 from toledo.formats.fields import LARGEST, number_text, parse_number, words_text
@@ -42,6 +43,7 @@ FIRST_OF_SEVERAL = re.compile(r"(.+)_1")
 MARK = re.compile(r"\|(\d+)-(\d+)\|", re.ASCII)
 NOT_MARKED = re.compile(r"\|\|\||(^|\s)\|\d+-\d+\|(\s|$)")
 NOT_TEXT = re.compile(r"\|\|\||(^|\s)\|\d+-\d+\|$")  # the latter would be a mark of segmentation
+NO_BLANK = re.compile(rb"\s*\d+(?=\|\|\| )")  # Moses' tools read a number without a blank behind it, too
 LINKS = re.compile(rb"\s*(\d+-\d+\s*)*")
 PHRASES = re.compile(rb"\s*(\d+(-\d+)?=(\d+(-\d+)?)?\s*)*")
 
@@ -163,6 +165,8 @@ class _Parser:
         self.ignored: set[int] = set()
 
     def parse(self, line: bytes, number: int) -> tuple[int, Entry]:
+        if number_alone := NO_BLANK.match(line):
+            line = number_alone[0] + b" " + line[number_alone.end() :]
         while b"||| |||" in line:  # an empty field with one space: make it two, so that each separator has its own
             line = line.replace(b"||| |||", b"|||  |||")
         fields = (b" " + line + b" ").split(SEPARATOR)
@@ -296,8 +300,12 @@ class _MosesText:
         place = 0
         while place < len(names):
             match = FIRST_OF_SEVERAL.fullmatch(names[place])
-            label, size = (match[1], self.run(names, place, match[1])) if match else (names[place], 1)
-            yield (label if size > 1 else names[place]), [features[name] for name in names[place : place + size]]
+            size = self.run(names, place, match[1]) if match else 1
+            label = match[1] if match and size > 1 else names[place]
+            if self.sizes.setdefault(label, size) != size:
+                message = f"features {label}_1 and later {label}: both would be labels {label}= in an n-best list"
+                raise InputError(message, remedy="rename one of them, or write JSON")
+            yield label, [features[name] for name in names[place : place + size]]
             place += size
 
     def run(self, names: list[str], place: int, label: str) -> int:
@@ -305,4 +313,4 @@ class _MosesText:
         size = 0
         while place + size < len(names) and names[place + size] == f"{label}_{size + 1}":
             size += 1
-        return size if self.sizes.setdefault(label, size) == size and label not in names else 1
+        return size if self.sizes.get(label, size) == size and label not in names else 1
