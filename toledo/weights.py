@@ -12,8 +12,9 @@ import tomli_w
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
-from toledo.files import atomic_writer
-from toledo.storage import read_toml
+from toledo.files import atomic_writer, read_toml
+
+LARGEST_WEIGHT = 1e30  # times any feature value that can be read, it is finite
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,9 @@ class Weights(Mapping[str, float]):
 
     def __post_init__(self) -> None:
         for name, value in self.values_by_name.items():
-            if not math.isfinite(value):
-                raise InputError(f"the weight of {name} is {value}", remedy="every weight must be a finite number")
+            if not abs(value) <= LARGEST_WEIGHT:  # NaN is not, either
+                remedy = f"every weight must be a number from {-LARGEST_WEIGHT:g} to {LARGEST_WEIGHT:g}"
+                raise InputError(f"the weight of {name} is {value}", remedy=remedy)
         self._require_known("frozen", self.frozen)
         self._require_known("bounds", self.bounds)
         for name, (low, high) in self.bounds.items():
@@ -105,6 +107,8 @@ class Weights(Mapping[str, float]):
             return cls(numbers, frozenset(frozen), limits)
         except InputError as error:
             raise InputError(error.message, file=file, remedy=error.remedy) from None
+        except OverflowError:
+            raise InputError("a weight or bound is too large", file=file, remedy="write smaller numbers") from None
 
     def save(self, path: str | Path) -> None:
         """Write a weights file atomically."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from toledo.errors import InputError
-from toledo.files import atomic_directory, file_error, read_lines, write_lines
+from toledo.files import LARGEST_WHOLE, atomic_directory, file_error, read_lines, whole_number, write_lines
 from toledo.formats.moses_table import (
     column_names,
     read_phrase_table,
@@ -56,6 +56,7 @@ REORDERING_TYPE = "wbe-msd-bidirectional-fe"
 REORDERING_WORDS = {"msd", "bidirectional", "fe"}  # in any order, as in Moses
 REORDERING_OPTIONAL = {"wbe", "phrase", "allff"}  # "wbe" and nothing mean "phrase" there: the decoder sees no words
 UNLIMITED = -1
+MOST_SCORES = 1000  # columns of a phrase table
 DEFAULT_TABLE_LIMIT = 20
 USUAL_PART = TablePart(SCORE_FEATURES)
 
@@ -110,14 +111,14 @@ class Feature:
             raise self.error(f"{self.name} has no path", "write path=FILE")
         return Path(self.arguments["path"])
 
-    def number(self, key: str) -> int | None:
-        """Return a whole number from 0, if there is one."""
+    def number(self, key: str, most: int = LARGEST_WHOLE) -> int | None:
+        """Return a whole number from 0 to `most`, if there is one."""
         text = self.arguments.get(key)
         if text is None:
             return None
-        if not (text.isascii() and text.isdigit()):
-            raise self.error(f"{key}={text} is not a whole number", f"write {key}= and a number")
-        return int(text)
+        if (value := whole_number(text, most)) is None:
+            raise self.error(f"{key}={text} is not a whole number up to {most}", f"write {key}= and a number")
+        return value
 
     def error(self, message: str, remedy: str) -> InputError:
         """Return an error in this declaration."""
@@ -192,7 +193,7 @@ def _decoding_paths(path: str | Path, lines: Section, tables: int) -> list[int]:
     """Return the number of the phrase table of each decoding path."""
     chosen: list[int] = []
     for number, text in lines:
-        step = re.fullmatch(r"(?:(\d+) )?T (\d+)", text)
+        step = re.fullmatch(r"(?:(\d{1,9}) )?T (\d{1,9})", text, re.ASCII)
         if step is None or int(step[1] or 0) != len(chosen):
             message = f"[mapping] {text}: Toledo has no factored models, and one table in each decoding path"
             raise file_error(path, number, message, "write 0 T 0, and for a second phrase table 1 T 1")
@@ -214,15 +215,16 @@ def _phrase_tables(
     """Return the phrase tables in the order of their decoding paths."""
     paths, lengths = _decoding_paths(path, sections.get("mapping", []) if declared else [], len(declared)), list[int]()
     for number, text in sections.get("decoding-graph-backoff", []):
-        if not (text.isascii() and text.isdigit()) or len(lengths) == len(paths):
+        length = whole_number(text)
+        if length is None or len(lengths) == len(paths):
             message = f"[decoding-graph-backoff] {text!r} is not a number of words of a decoding path"
             raise file_error(path, number, message, "write a line for each path: 0, or the longest phrase, in words")
-        lengths.append(int(text) if lengths else 0)
+        lengths.append(length if lengths else 0)
     lengths += [0] * (len(paths) - len(lengths))
     found = {}
     for table, length in zip(paths, lengths, strict=True):
         feature = declared[table]
-        columns = feature.number("num-features")
+        columns = feature.number("num-features", MOST_SCORES)
         if columns is not None and columns < len(SCORE_FEATURES):
             raise feature.error(f"a phrase table with {columns} scores", f"use one with {', '.join(SCORE_FEATURES)}")
         names = SCORE_FEATURES if columns is None else column_names(columns)
@@ -244,19 +246,18 @@ def _distortion_limit(path: str | Path, lines: Section) -> int | None:
     if not lines:
         return None
     number, text = lines[-1]
-    try:
-        limit = int(text)
-    except ValueError:
-        message = f"the distortion limit {text!r} is not a whole number"
-        raise file_error(path, number, message, "write 6") from None
-    return None if limit < 0 else limit
+    limit = whole_number(text.removeprefix("-"))
+    if limit is None:
+        message = f"the distortion limit {text!r} is not a whole number up to {LARGEST_WHOLE}"
+        raise file_error(path, number, message, "write 6, or -1 for no limit")
+    return None if text.startswith("-") and limit else limit
 
 
 def _read_features(path: str | Path, lines: Section) -> Iterator[Feature]:
     """Yield feature declarations; one without a name is called after its kind, with a number from 0."""
     unnamed: Counter[str] = Counter()
     for line, text in lines:
-        kind, *parts = text.split()
+        kind, *parts = split_words(text)
         if malformed := [part for part in parts if "=" not in part]:
             message = f"{malformed[0]!r} is not of the form key=value"
             raise file_error(path, line, message, "write: Kind key=value ...")
@@ -270,7 +271,7 @@ def _read_weights(path: str | Path, lines: Section) -> dict[str, tuple[float, ..
     weights: dict[str, tuple[float, ...]] = {}
     for line, text in lines:
         name, _, rest = text.partition("=")
-        name, values = name.strip(), _finite_numbers(rest.split())
+        name, values = name.strip(), _finite_numbers(split_words(rest))
         if not name or not values or name in weights:
             what = "has weights already" if name in weights else "is not of the form Name= number ..."
             raise file_error(path, line, f"{text!r} {what}", "write, for example: LM0= 0.5")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from toledo.errors import InputError
-from toledo.files import display_name, file_error, read_bytes_lines, write_lines
+from toledo.files import display_name, file_error, read_bytes_lines, whole_number, write_lines
 from toledo.forest.constructors import FeatureValues
 from toledo.formats.fields import LARGEST, number_text, parse_number, words_text
 from toledo.formats.hypotheses import Entry, NBestList, PhraseSpan, in_lists
@@ -40,12 +40,12 @@ LAYOUT = "write: segment ||| words ||| Name= value … ||| score"
 
 BARS = re.compile(r"\|\|\|")
 FIRST_OF_SEVERAL = re.compile(r"(.+)_1")
-MARK = re.compile(r"\|(\d+)-(\d+)\|", re.ASCII)
+MARK = re.compile(r"\|(\d{1,9})-(\d{1,9})\|", re.ASCII)
 NOT_MARKED = re.compile(r"\|\|\||(^|\s)\|\d+-\d+\|(\s|$)")
 NOT_TEXT = re.compile(r"\|\|\||(^|\s)\|\d+-\d+\|$")  # the latter would be a mark of segmentation
 NO_BLANK = re.compile(rb"\s*\d+(?=\|\|\| )")  # Moses' tools read a number without a blank behind it, too
-LINKS = re.compile(rb"\s*(\d+-\d+\s*)*")
-PHRASES = re.compile(rb"\s*(\d+(-\d+)?=(\d+(-\d+)?)?\s*)*")
+LINKS = re.compile(rb"\s*(\d{1,9}-\d{1,9}(\s+|$))*")
+PHRASES = re.compile(rb"\s*(\d{1,9}(-\d{1,9})?=(\d{1,9}(-\d{1,9})?)?(\s+|$))*")
 
 
 def split_marks(words: list[str]) -> tuple[list[str], Phrases]:
@@ -170,9 +170,9 @@ class _Parser:
         while b"||| |||" in line:  # an empty field with one space: make it two, so that each separator has its own
             line = line.replace(b"||| |||", b"|||  |||")
         fields = (b" " + line + b" ").split(SEPARATOR)
-        segment = fields[0].strip()
-        if not segment.isdigit():
-            raise ValueError(f"{segment.decode()!r} is not the number of a segment")
+        segment = whole_number(fields[0].strip().decode())
+        if segment is None:
+            raise ValueError(f"{fields[0].strip().decode()!r} is not the number of a segment")
         if len(fields) < 2:
             raise ValueError("no text after the number of the segment")
         words, phrases = split_marks(_words(fields[1]))
@@ -181,7 +181,7 @@ class _Parser:
         if len(fields) > 4:
             given, links = self.alignments(fields, number)
             phrases = given or phrases
-        return int(segment), Entry(words, features, 0.0, score, phrases, links)
+        return segment, Entry(words, features, 0.0, score, phrases, links)
 
     def values(self, fields: list[bytes]) -> tuple[dict[str, float], float | None]:
         """Return features and score from the third and the fourth field."""

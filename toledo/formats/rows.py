@@ -94,6 +94,8 @@ def json_problem(error: Exception) -> str:
         return "too many brackets within each other"
     if isinstance(error, UnicodeEncodeError):
         return "half of a surrogate pair, which is not a character"
+    if "int_max_str_digits" in str(error):  # what Python says is about its own settings
+        return "a number with thousands of digits"
     return f"{error.msg} (column {error.colno})" if isinstance(error, json.JSONDecodeError) else str(error)
 
 
