@@ -266,3 +266,20 @@ def test_a_name_that_is_a_label_elsewhere(tmp_path: Path) -> None:
     assert [some.entries[0].features for some in read_nbest(tmp_path / "list")] == [single, several]
     with pytest.raises(InputError, match="TM0_1 and later TM0"):
         write_nbest([NBestList(1, lists[1].entries), NBestList(2, lists[0].entries)], tmp_path / "other")
+
+
+@pytest.mark.parametrize("style", ["moses", "cdec"])
+def test_the_base_score_is_written_as_a_feature(tmp_path: Path, style: str) -> None:
+    """Readers make it a base score again."""
+    entry = Entry(["a"], {"lm": -1.0}, -2.5)
+    write_nbest([NBestList(0, (entry,))], tmp_path / "list", style)  # type: ignore[arg-type]
+    (some,) = read_nbest(tmp_path / "list")
+    again, forest = (to_forest(one, ["lm"], Vocabulary()) for one in (some.entries, [entry]))
+    assert again.base is not None
+    assert forest.base is not None
+    assert again.base.tolist() == forest.base.tolist()
+
+
+def test_links_without_blanks_between_them_take_no_time(tmp_path: Path) -> None:
+    (some,) = read(tmp_path, f"0 ||| a ||| lm= 1 ||| 1 ||| 0{'-11' * 200}x\n")
+    assert some.entries[0].links == ()

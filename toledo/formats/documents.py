@@ -44,6 +44,7 @@ NIST: dict[str, Kind] = {"srcset": "source", "refset": "reference", "tstset": "t
 WMT: dict[str, Kind] = {"src": "source", "ref": "reference", "hyp": "translation"}
 NAMES = {"refset": "refid", "tstset": "sysid", "ref": "translator", "hyp": "system"}  # whose text it is
 TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9_-]*)((?:\s[^<>]*)?)>")
+LAST_LINE = (1 << 16) - 1  # that lxml can note; errors in later ones name the file alone
 TAGS = {*NIST, *WMT, "dataset", "doc", "p", "seg"}  # of SGM; others are passed over
 ATTRIBUTE = re.compile(r"""(?<![\w.-])([A-Za-z][\w.-]*)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""")
 DEFINITION = re.compile(rb"<!ENTITY\s+(?:%\s+)?([^\s>]*)")
@@ -279,11 +280,14 @@ def _read_sgm(path: str | Path) -> Any:
     text = FORBIDDEN.sub("\ufffd", read_whole(path, read_blocks(path)).decode("utf-8"))
     root = etree.Element("sgm")
     opened, place, line = [root], 0, 1
+    waiting: list[str] = []  # texts between tags that are passed over, to be joined at once
     for tag in TAG.finditer(text):
-        _add_text(opened[-1], unescape(text[place : tag.start()], {"&quot;": '"', "&apos;": "'"}))
+        waiting.append(text[place : tag.start()])
         line += text.count("\n", place, tag.start())
         name = tag[2].lower()
         if name in TAGS and not (opened[-1].tag == "seg" and not tag[1] and name != "seg"):
+            _add_text(opened[-1], unescape("".join(waiting), {"&quot;": '"', "&apos;": "'"}))
+            waiting = []
             if tag[1]:
                 _close(opened, name, path, line)
             else:
@@ -291,7 +295,8 @@ def _read_sgm(path: str | Path) -> Any:
                     opened.pop()
                 attributes = {key.lower(): value.strip("\"'") for key, value in ATTRIBUTE.findall(tag[3])}
                 opened.append(etree.SubElement(opened[-1], name, attributes))
-                opened[-1].sourceline = line
+                if line <= LAST_LINE:
+                    opened[-1].sourceline = line
         line += tag[0].count("\n")
         place = tag.end()
     if any(element.tag not in ("sgm", "dataset", "p") for element in opened):
@@ -300,10 +305,9 @@ def _read_sgm(path: str | Path) -> Any:
 
 
 def _add_text(element: Any, text: str) -> None:
-    if not text:
-        return
-    if len(element):
-        element[-1].tail = (element[-1].tail or "") + text
+    last = next(element.iterchildren(reversed=True), None)  # lxml counts all children for element[-1]
+    if last is not None:
+        last.tail = (last.tail or "") + text
     else:
         element.text = (element.text or "") + text
 

@@ -10,7 +10,6 @@ instead of the shorter ones.
 from __future__ import annotations
 
 import logging
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,7 +32,7 @@ from toledo.phrases.several import part_of, unite, without_repetition
 from toledo.phrases.table import REORDERING_FEATURES, SCORE_FEATURES, TablePart
 from toledo.progress import Progress, silent
 from toledo.text.vocabulary import Vocabulary, split_words
-from toledo.weights import Weights
+from toledo.weights import LARGEST_WEIGHT, Weights
 
 log = logging.getLogger(__name__)
 
@@ -130,7 +129,8 @@ def read_moses_ini(path: str | Path) -> MosesConfiguration:
     sections = _read_sections(path)
     _refuse_factors(path, sections)
     given = _read_weights(path, sections.get("weight", [])) | _read_weights(path, sections.get(OVERWRITE, []))
-    fields: dict[str, Any] = {"distortion_limit": _distortion_limit(path, sections.get("distortion-limit", []))}
+    limit = _distortion_limit(path, sections.get("distortion-limit", []))
+    fields: dict[str, Any] = {"distortion_limit": limit, "language_models": []}
     weights: dict[str, float] = {}
     declared = list(_read_features(path, sections["feature"]))
     tables = _phrase_tables(path, sections, [one for one in declared if one.kind in PHRASE_TABLES])
@@ -153,7 +153,7 @@ def read_moses_ini(path: str | Path) -> MosesConfiguration:
     if given:
         message = f"weights for features that are not declared: {', '.join(given)}"
         raise file_error(path, None, message, "declare them in [feature] or remove their weights")
-    return MosesConfiguration(weights, **fields)
+    return MosesConfiguration(weights, **{**fields, "language_models": tuple(fields["language_models"])})
 
 
 def _read_sections(path: str | Path) -> dict[str, Section]:
@@ -191,7 +191,7 @@ def _refuse_factors(path: str | Path, sections: Mapping[str, Section]) -> None:
 
 def _decoding_paths(path: str | Path, lines: Section, tables: int) -> list[int]:
     """Return the number of the phrase table of each decoding path."""
-    chosen: list[int] = []
+    chosen: dict[int, None] = {}
     for number, text in lines:
         step = re.fullmatch(r"(?:(\d{1,9}) )?T (\d{1,9})", text, re.ASCII)
         if step is None or int(step[1] or 0) != len(chosen):
@@ -200,13 +200,13 @@ def _decoding_paths(path: str | Path, lines: Section, tables: int) -> list[int]:
         if int(step[2]) >= tables or int(step[2]) in chosen:
             why = "is in two decoding paths" if int(step[2]) in chosen else "is not declared"
             raise file_error(path, number, f"[mapping] {text}: phrase table {step[2]} {why}", "correct [mapping]")
-        chosen.append(int(step[2]))
+        chosen[int(step[2])] = None
     if not lines and tables < 2:
         return list(range(tables))
     if len(chosen) < tables:
         message = f"[mapping] has {len(chosen)} decoding paths for {tables} phrase tables"
         raise file_error(path, lines[-1][0] if lines else None, message, "write a line for each: 0 T 0, 1 T 1")
-    return chosen
+    return list(chosen)
 
 
 def _phrase_tables(
@@ -280,12 +280,12 @@ def _read_weights(path: str | Path, lines: Section) -> dict[str, tuple[float, ..
 
 
 def _finite_numbers(texts: Iterable[str]) -> tuple[float, ...]:
-    """Return the numbers, or none if one of the texts is not a finite number."""
+    """Return the numbers, or none if one of the texts is not a number, infinite or too large for a weight."""
     try:
         values = tuple(map(float, texts))
     except ValueError:
         return ()
-    return values if all(map(math.isfinite, values)) else ()
+    return values if all(abs(value) <= LARGEST_WEIGHT for value in values) else ()
 
 
 def _add_feature(feature: Feature, fields: dict[str, Any]) -> tuple[str, ...]:
@@ -293,9 +293,9 @@ def _add_feature(feature: Feature, fields: dict[str, Any]) -> tuple[str, ...]:
     if feature.kind in ONE_WEIGHT:
         return (ONE_WEIGHT[feature.kind],)
     if feature.kind in LANGUAGE_MODELS:
-        others = fields.get("language_models", ())
-        fields["language_models"] = (*others, LanguageModelFile(feature.path, feature.number("order")))
-        return (lm_feature(len(others)),)
+        models = fields["language_models"]
+        models.append(LanguageModelFile(feature.path, feature.number("order")))
+        return (lm_feature(len(models) - 1),)
     if feature.kind == REORDERING:
         fields |= {"reordering_table": feature.path, "reordering_default": _reordering_default(feature)}
         return REORDERING_FEATURES

@@ -273,8 +273,8 @@ def _line(segment: int, entry: Entry, features: Callable[[FeatureValues], str], 
     fields = [str(segment), text]
     phrases = "" if marked else phrases_text(entry.phrases)
     alignments = [text for text in (phrases, links_text(entry.links)) if text]
-    if entry.features or entry.score is not None or alignments:
-        fields.append(features(entry.features))
+    if entry.all_features or entry.score is not None or alignments:
+        fields.append(features(entry.all_features))
     if entry.score is not None or alignments:
         fields.append("" if entry.score is None else number_text(entry.score))
     return " ||| ".join((*fields, *alignments))

@@ -25,6 +25,7 @@ from toledo.files import file_error, read_lines, whole_number
 from toledo.forest.constructors import Arc, from_lattice
 from toledo.forest.forest import Forest
 from toledo.formats.fields import (
+    LARGEST,
     LatticeArc,
     WordLattice,
     lattice_of,
@@ -248,7 +249,7 @@ def _to_file(value: float, name: str, values: Values) -> str:
         return number_text(value)
     if value == LOWEST:
         return "0"
-    if not -700 < value < 700:
+    if not -700 < value < math.log(LARGEST):  # beyond, it could not be read back
         raise InputError(
             f"the feature {name} has the value {value}, too far from 0 for a probability",
             remedy="write PLF values as logarithms",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from math import log
@@ -180,8 +180,8 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse an object that repeats a key, as cdec's forests do."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} occurs twice")
+        names = Counter(name for name, _ in pairs)
+        raise ValueError(f"the key {next(name for name in names if names[name] > 1)!r} occurs twice")
     return found
 
 
