@@ -11,16 +11,16 @@ import re
 import shutil
 import stat
 import sys
-import tempfile
 import tomllib
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from toledo.errors import InputError
+from toledo.locks import partial_directory, partial_file
 from toledo.progress import Advance, Progress, silent
 
 log = logging.getLogger(__name__)
@@ -255,13 +255,11 @@ def atomic_directory(path: str | Path, marker: str, keep: str = "") -> Iterator[
     """
     target = Path(path)
     _require_ours(target, marker, keep)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
+    with partial_directory(target) as temporary:
+        _restore(target, keep)
         yield temporary
         temporary.chmod(0o777 & ~_umask())
         _replace_directory(temporary, target, keep)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _replace_directory(new: Path, target: Path, keep: str) -> None:
@@ -269,17 +267,30 @@ def _replace_directory(new: Path, target: Path, keep: str) -> None:
     if not target.exists():
         new.rename(target)
         return
-    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
-    target.rename(aside / "old")
+    aside = _aside(target)
+    target.rename(aside)
     try:
         new.rename(target)
-        if keep and (aside / "old" / keep).exists():
-            (aside / "old" / keep).rename(target / keep)
+        if keep and (aside / keep).exists():
+            (aside / keep).rename(target / keep)
     except OSError:
-        (aside / "old").rename(target)
+        aside.rename(target)
         raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _aside(target: Path) -> Path:
+    return target.with_name(f".{target.name}.old")
+
+
+def _restore(target: Path, keep: str) -> None:
+    """Finish what a process did that was killed while it replaced a directory."""
+    aside = _aside(target)
+    if not target.exists() and aside.is_dir():
+        aside.rename(target)
+    elif keep and (aside / keep).exists() and not (target / keep).exists():
+        (aside / keep).rename(target / keep)
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def _whole_lines(stream: BinaryIO, size: int, advance: Advance, prompt: bool) -> Iterator[bytes]:
@@ -434,18 +445,15 @@ def _atomic_path(target: Path) -> Iterator[Path]:
         yield target
         return
     _require_parent(target)
-    try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:  # where no file can be made, such as in /proc
-        raise InputError(f"cannot be written: {error.strerror}", file=target, remedy="name another output") from None
-    os.close(descriptor)
-    temporary = Path(name)
-    try:
+    with ExitStack() as stack:
+        try:
+            temporary = stack.enter_context(partial_file(target))
+        except OSError as error:  # where no file can be made, such as in /proc
+            remedy = "name another output"
+            raise InputError(f"cannot be written: {_reason(error)}", file=target, remedy=remedy) from None
         yield temporary
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _is_device(target: Path) -> bool:
