@@ -4,6 +4,8 @@ import gzip
 import os
 import shutil
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -250,3 +252,20 @@ def test_stages_and_systems_of_a_combination(folder: Path, wrong: dict[str, obje
     shutil.rmtree(folder / "c")
     storage.save(folder / "c", COMBINATION, {**content, **wrong}, arrays)
     assert "c/combination.toml" in refused("combine run c --systems A.en B.en")
+
+
+def test_a_full_disk_leaves_no_example_data(folder: Path) -> None:
+    """The first files fit, the next one does not."""
+    code = """
+import resource, signal
+from toledo.sample.corpus import example_data
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+try:
+    example_data(train=2000, tune=10, test=10).save("sample")
+except OSError as error:
+    print(type(error).__name__)
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout == "OSError\n"
+    assert not [path.name for path in folder.iterdir() if "sample" in path.name]

@@ -160,3 +160,13 @@ def test_spellings_of_the_type_of_a_reordering_model(tmp_path: Path, kind: str) 
 def test_weights_that_are_overwritten(tmp_path: Path) -> None:
     weights = read(tmp_path, f"{FULL}[weight-overwrite]\nLM0= 0.75\n").weights
     assert (weights["lm"], weights["lm.1"]) == (0.75, 0.25)
+
+
+def test_what_helps_where_numbers_of_scores_differ(tmp_path: Path) -> None:
+    table = "PhraseDictionaryMemory name=TM0 num-features=2 path=table"
+    (tmp_path / "moses.ini").write_text(f"[feature]\n{table}\n[weight]\nTM0= 1 1\n")
+    with pytest.raises(InputError, match="write 1 for a score that it lacks in each of its lines"):
+        read_moses_ini(tmp_path / "moses.ini")
+    (tmp_path / "moses.ini").write_text("[feature]\nKENLM name=LM0 path=lm oov-feature=1\n[weight]\nLM0= 1 1\n")
+    with pytest.raises(InputError, match="remove oov-feature=1 and its weight"):
+        read_moses_ini(tmp_path / "moses.ini")

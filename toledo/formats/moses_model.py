@@ -148,7 +148,12 @@ def read_moses_ini(path: str | Path) -> MosesConfiguration:
             raise feature.error(f"no weights for {feature.name}", f"write in [weight]: {feature.name}= ...")
         if len(values) != len(names):
             message = f"{len(values)} weights for {feature.name}, which has {len(names)} scores"
-            raise feature.error(message, "correct [weight]")
+            remedy = f"give {len(names)} in [weight]"
+            if feature.kind in LANGUAGE_MODELS and feature.arguments.get("oov-feature", "0") != "0":
+                remedy = (
+                    "Toledo counts unknown words once: remove oov-feature=1 and its weight, the second, and tune again"
+                )
+            raise feature.error(message, remedy)
         weights.update(zip(names, values, strict=True))
     if given:
         message = f"weights for features that are not declared: {', '.join(given)}"
@@ -226,7 +231,11 @@ def _phrase_tables(
         feature = declared[table]
         columns = feature.number("num-features", MOST_SCORES)
         if columns is not None and columns < len(SCORE_FEATURES):
-            raise feature.error(f"a phrase table with {columns} scores", f"use one with {', '.join(SCORE_FEATURES)}")
+            remedy = (
+                f"a table needs {', '.join(SCORE_FEATURES)}: write 1 for a score that it lacks in each of its lines, "
+                f"then num-features={len(SCORE_FEATURES)}, and 0 for its weight"
+            )
+            raise feature.error(f"a phrase table with {columns} scores", remedy)
         names = SCORE_FEATURES if columns is None else column_names(columns)
         found[feature] = PhraseTableFile(feature.path, TablePart(names, length))
     return found
