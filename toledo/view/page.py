@@ -58,11 +58,16 @@ class Page:
         theme = f' data-theme="{self.theme}"' if self.theme else ""
         return (
             f'<!doctype html>\n<html lang="en"{theme}>\n<head>\n<meta charset="utf-8">\n'
-            f"{tag('meta', http_equiv='Content-Security-Policy', content=_policy(self.script))}\n"
+            f"{tag('meta', http_equiv='Content-Security-Policy', content=self.policy)}\n"
             f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             f"{tag('title', self.title)}\n<style>{style_sheet()}</style>\n</head>\n"
             f"{tag('body', body, script)}\n</html>\n"
         )
+
+    @property
+    def policy(self) -> str:
+        """Return the policy of the page, for servers that send it as a header, too."""
+        return _policy(self.script)
 
     def save(self, path: str | Path) -> None:
         """Write the page atomically."""
