@@ -25,6 +25,13 @@ def test_choices_are_those_of_the_package(client: Client, metric: str):
     assert rows == pytest.approx([by_text[text] for text in found["texts"]], abs=1e-4)
 
 
+@pytest.mark.parametrize("metric", ["chrf", "ter"])
+def test_the_tree_joins_the_nearest_first(client: Client, metric: str):
+    asked = {"metric": metric, "clusters": True, "segments": [{"hypotheses": ["x y z", "a b c d", "a b c e"]}]}
+    (found,) = client.result("/choose", asked)["segments"]
+    assert found["tree"][0][:2] == [1, 2]
+
+
 def test_the_tree_joins_all_texts_and_orders_them(client: Client):
     asked = {"clusters": True, "segments": [{"hypotheses": SAMPLES}]}
     (found,) = client.result("/choose", asked)["segments"]

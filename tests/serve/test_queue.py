@@ -129,6 +129,16 @@ def test_cancelled_requests_leave_at_once():
     assert seen == [0]
 
 
+def test_a_call_that_is_not_wanted_any_more_does_not_wait():
+    async def run(queue):
+        call = Call(patient=True)
+        call.cancel("deleted")
+        with pytest.raises(ServeError, match="was stopped"):
+            await asyncio.wait_for(queue.run(call, Work("x", doubled), [1]), 10)
+
+    asyncio.run(with_queue(run))
+
+
 def test_a_full_queue_refuses_but_long_work_has_no_place_in_it():
     gate = threading.Event()
 

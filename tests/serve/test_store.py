@@ -29,8 +29,9 @@ def test_the_least_used_goes_first():
     assert store.get(keys[0]) == "a"
     with pytest.raises(ServeError):
         store.get(keys[1])
-    store.put("too large", 101)
-    assert store.size == 0
+    with pytest.raises(ServeError, match="too large to be kept"):
+        store.put("too large", 101)
+    assert store.size == 80
 
 
 @pytest.mark.parametrize("key", ["", "f_", "x", "../../etc/passwd", "c_" + "x" * 16, "f_" + "x" * 15 + "/"])

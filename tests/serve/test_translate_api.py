@@ -117,3 +117,17 @@ def test_windows_of_a_forest(client: Client):
     assert likely["share"] < 1
     assert client.get(f"{V1}/forests/{key}?posterior=0.3&format=svg").body.startswith(b"<svg ")
     assert client.get(f"{V1}/forests/{key}?posterior=0.3&format=dot").body.startswith(b"digraph")
+
+
+def test_many_drawings_take_no_more_room_than_a_few(client: Client):
+    key = client.result("/translate", {"segments": [SENTENCE], "rules": ["mbr"], "keep": True})["segments"][0][
+        "forest"
+    ]["id"]
+
+    def kept_after(scales):
+        for scale in scales:
+            assert client.get(f"{V1}/forests/{key}?posterior=0&scale={scale}").status == 200
+        return client.server.engine.forests.size
+
+    few = kept_after((1, 2, 3, 4))
+    assert kept_after(range(5, 30)) == few

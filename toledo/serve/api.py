@@ -56,12 +56,18 @@ def endpoint(
         except ClientDisconnect:
             return failed(ServeError(499, "client-gone", "The client has gone"), request, write_problem)
         except Exception as error:
-            if not isinstance(found := error_of(error), ServeError) or found.status == 500:
-                log.exception("request %s failed", call.id)
-            return failed(found, request, write_problem)
+            return failed(logged(error, call), request, write_problem)
         return response
 
     return handle
+
+
+def logged(error: Exception, call: Call) -> ServeError:
+    """Return what the client is told of an error; the log has those of the server itself."""
+    found = error_of(error)
+    if found.status == 500:
+        log.exception("request %s failed", call.id)
+    return found
 
 
 def failed(error: ServeError, request: Request, write_problem: WriteProblem = as_problem) -> Response:

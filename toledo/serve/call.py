@@ -9,11 +9,11 @@ from threading import Event
 
 from toledo.serve.problems import ServeError
 
-STOPPED = {
-    "client gone": ServeError(499, "client-gone", "The client has gone"),
-    "timeout": ServeError(504, "timeout", "The work took too long and was stopped", "Send less at a time."),
-    "deleted": ServeError(410, "deleted", "The work was stopped"),
-    "closing": ServeError(503, "closing", "The server is about to end"),
+STOPPED = {  # why: status, kind, title, detail
+    "client gone": (499, "client-gone", "The client has gone", ""),
+    "timeout": (504, "timeout", "The work took too long and was stopped", "Send less at a time."),
+    "deleted": (410, "deleted", "The work was stopped", ""),
+    "closing": (503, "closing", "The server is about to end", ""),
 }
 
 
@@ -38,7 +38,7 @@ class Call:
             self._reason = reason
             self._stopped.set()
             if self.stopped is not None:
-                self.stopped(STOPPED[reason])
+                self.stopped(ServeError(*STOPPED[reason]))
 
     @property
     def cancelled(self) -> bool:
@@ -48,7 +48,7 @@ class Call:
     def check(self) -> None:
         """Raise an error if nobody wants the result any more."""
         if self._stopped.is_set():
-            raise STOPPED[self._reason]
+            raise ServeError(*STOPPED[self._reason])
 
     def add(self, part: str, seconds: float) -> None:
         """Count the time of a part."""

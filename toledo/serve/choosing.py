@@ -155,8 +155,10 @@ def _chosen(rule: Rule, asked: Choosing, given: SampledSegment, choice: Choice, 
     """Return what the page shows of a choice."""
     places = {text: number for number, text in enumerate(problem.texts)}
     values = {one.text: one.score for one in choice.ranking}
-    matrix = _matrix(asked, rule, problem) if asked.matrix or asked.clusters else None
-    tree, order = _tree(matrix, problem.own) if asked.clusters and matrix is not None else (None, None)
+    mbr = rule if isinstance(rule, MBR) else cast(MBR, make_rule("mbr", asked.metric))
+    sign = 1.0 if mbr.metric_for_texts().higher_is_better else -1.0
+    matrix = sign * pairwise_gains(mbr, problem) if asked.matrix or asked.clusters else None
+    tree, order = _tree(matrix, problem.own, sign) if asked.clusters and matrix is not None else (None, None)
     return ChosenSegment(
         id=given.id, choice=choice.index, text=choice.text, hypotheses=[one.text for one in given.samples],
         texts=problem.texts, places=[places[one.text] for one in given.samples],
@@ -173,26 +175,21 @@ def _number(value: float | None) -> float | None:
     return None if value is None or not np.isfinite(value) else six(value)
 
 
-def _matrix(asked: Choosing, rule: Rule, problem: TextProblem) -> Floats | None:
-    """Return the metric of each text with each reference."""
-    mbr = rule if isinstance(rule, MBR) else cast(MBR, make_rule("mbr", asked.metric))
-    metric = mbr.metric_for_texts()
-    gains = pairwise_gains(mbr, problem)
-    return gains if metric.higher_is_better else -gains
+def _tree(matrix: Floats, shares: Floats, sign: float) -> tuple[list[tuple[int, int, float]] | None, list[int] | None]:
+    """Return which groups are joined step by step by their average agreement, and the order of the texts.
 
-
-def _tree(matrix: Floats, shares: Floats) -> tuple[list[tuple[int, int, float]] | None, list[int] | None]:
-    """Return which groups are joined step by step by their average agreement, and the order of the texts."""
+    `sign` is -1 for metrics whose low values are agreement.
+    """
     if matrix.shape[0] != matrix.shape[1]:
         return None, None
-    similar = (matrix + matrix.T) / 2.0
+    similar = sign * (matrix + matrix.T) / 2.0
     np.fill_diagonal(similar, -np.inf)
     weights = np.maximum(shares, 1e-12)
     groups = [[place] for place in range(len(weights))]
     numbers, steps = list(range(len(weights))), list[tuple[int, int, float]]()
     for step in range(len(weights) - 1):
         one, other = sorted(int(place) for place in np.unravel_index(int(np.argmax(similar)), similar.shape))
-        steps.append((numbers[one], numbers[other], six(similar[one, other])))
+        steps.append((numbers[one], numbers[other], six(sign * similar[one, other])))
         total = weights[one] + weights[other]
         row = (weights[one] * similar[one] + weights[other] * similar[other]) / total
         row[[one, other]] = -np.inf

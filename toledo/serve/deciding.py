@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Lock
 from typing import Any, cast
 
 import numpy as np
@@ -44,6 +45,7 @@ class DecidableForest:
     own_scale: float | None
     own_rule: str
     drawings: dict[Any, Any] = field(default_factory=dict)
+    drawing: Lock = field(default_factory=Lock)  # held while a drawing is made
 
     @cached_property
     def candidates(self) -> Candidates:

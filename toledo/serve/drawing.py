@@ -57,14 +57,14 @@ def _kept_layout(engine: Engine, key: str, space: DecidableForest, asked: Forest
     """Return the drawing for a threshold and a scale; the last ones are kept with the forest."""
     scale = asked.scale or space.own_scale or 1.0
     place = asked.posterior, scale
-    layout: ForestLayout | None = space.drawings.get(place)
-    if layout is None:
-        layout = _place(space, asked.posterior, scale)
-        if len(space.drawings) >= MOST_DRAWINGS:
-            space.drawings = {}
-        else:
-            engine.forests.grow(key, BYTES_PER_EDGE * len(layout.edges))
-        space.drawings[place] = layout
+    with space.drawing:
+        layout: ForestLayout | None = space.drawings.get(place)
+        if layout is None:
+            layout = space.drawings[place] = _place(space, asked.posterior, scale)
+            more = len(layout.edges)
+            if len(space.drawings) > MOST_DRAWINGS:
+                more -= len(space.drawings.pop(next(iter(space.drawings))).edges)
+            engine.forests.grow(key, BYTES_PER_EDGE * more)
     return layout
 
 

@@ -27,7 +27,7 @@ from toledo.search.steps import NO_PHRASE, Step, steps_of, unpack, word_links
 from toledo.serve import api
 from toledo.serve.engine import Engine
 from toledo.serve.models import ServedModel
-from toledo.serve.problems import ServeError, error_of
+from toledo.serve.problems import ServeError
 from toledo.serve.queue import Item, Work
 from toledo.serve.translating import BYTES_PER_WORD, read_segments
 from toledo.serve.types import TranslateRequest, six
@@ -59,7 +59,7 @@ async def _answer(request: Request) -> Response:
     except XMLRPCFault as fault:
         return Response(write_fault(fault), media_type=XML)
     except Exception as error:
-        found_error = error_of(error)
+        found_error = api.logged(error, request.state.call)
         if found_error.status in (413, 422) and found_error.kind != "too-large":
             text = f"{found_error.title}. {found_error.detail}".strip()
             return Response(write_fault(XMLRPCFault(FAILED, text)), media_type=XML)
@@ -86,7 +86,7 @@ async def _translate(engine: Engine, given: Sequence[Any], request: Request) -> 
         wanted = [one for one in items if not one.call.cancelled]
         search, encoded = served.encode({}, [one.value[1] for one in wanted])
         results = iter(_results(search, encoded, [one.value[0] for one in wanted], served, forest))
-        yield from (None if one.call.cancelled and one not in wanted else next(results) for one in items)
+        yield from (next(results) if one in wanted else None for one in items)
 
     work = Work(("moses", served.name, forest), function, 8)
     (found,) = await engine.queue.run(call, work, [(asked, words[0])])

@@ -102,6 +102,7 @@ class WorkQueue:
 
     async def run(self, call: Call, work: Work, values: Sequence[Any]) -> list[Any]:
         """Return the results for some values, once threads have come to them."""
+        call.check()
         if not values:
             return []
         loop = asyncio.get_running_loop()

@@ -52,7 +52,7 @@ class Access:
     def at(cls, host: str, port: int, names: Collection[str] = (), token: str | None = None) -> Access:
         """Return the access to a server at an address; `names` are other names that it is reached by."""
         known = {f"[{host}]" if ":" in host else host, *names, *LOOPBACK}
-        return cls(frozenset(f"{one}{suffix}" for one in known for suffix in ("", f":{port}")), token)
+        return cls(frozenset(f"{one.lower()}{suffix}" for one in known for suffix in ("", f":{port}")), token)
 
     def check(self, scope: Scope, headers: Mapping[str, str]) -> None:
         """Refuse a request from elsewhere, or without the token."""
@@ -64,7 +64,7 @@ class Access:
             raise ServeError(403, "wrong-origin", "Pages of other sites may not send requests")
         if self.token is not None and scope["path"].startswith(GUARDED):
             scheme, _, given = headers.get("authorization", "").partition(" ")
-            if scheme.lower() != "bearer" or not hmac.compare_digest(given.encode(), self.token.encode()):
+            if scheme.lower() != "bearer" or not hmac.compare_digest(given.encode("latin-1"), self.token.encode()):
                 detail = "Send `Authorization: Bearer TOKEN` with the token that the server printed."
                 challenge = {"WWW-Authenticate": 'Bearer realm="toledo"'}
                 raise ServeError(401, "no-token", "The token is missing or wrong", detail, headers=challenge)

@@ -188,9 +188,9 @@ def _listen(host: str, port: int) -> socket:
     listening.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
     try:
         listening.bind((host.strip("[]"), port))
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         listening.close()
-        message = f"cannot listen on {host}, port {port}: {error.strerror or error}"
+        message = f"cannot listen on {host}, port {port}: {getattr(error, 'strerror', None) or error}"
         raise InputError(message, argument="port", remedy="use another port, or 0 for any that is free") from None
     listening.set_inheritable(True)
     return listening

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import secrets
-import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,6 +45,9 @@ class Store(Generic[T]):
 
     def put(self, value: T, size: int) -> str:
         """Keep a value of that many bytes, and return its id."""
+        if size > self.most_bytes:
+            detail = f"It takes {size / 1e6:.1f} MB, and the server keeps at most {self.most_bytes / 1e6:g} MB."
+            raise ServeError(413, "too-large", f"The {self.name} is too large to be kept", detail)
         key = new_id(self.kind)
         with self._lock:
             self._kept[key] = _Kept(value, size, self._clock())
@@ -88,6 +90,3 @@ class Store(Generic[T]):
 
     def _forget(self, key: str) -> None:
         self._size -= self._kept.pop(key).size
-
-
-clock = time.monotonic

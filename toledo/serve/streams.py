@@ -16,8 +16,8 @@ from toledo.serve.call import Call
 from toledo.serve.choosing import check_choosing, check_samples, choose_work, read_line
 from toledo.serve.drawing import picture_of
 from toledo.serve.engine import Engine
-from toledo.serve.histories import run_events
-from toledo.serve.problems import ServeError, error_of
+from toledo.serve.histories import find_run, run_events
+from toledo.serve.problems import ServeError
 from toledo.serve.types import Choosing, ForestRequest
 
 NDJSON, EVENTS = "application/x-ndjson", "text/event-stream"
@@ -45,7 +45,7 @@ async def _forest(request: Request) -> Response:
         asked = msgspec.convert(dict(request.query_params), ForestRequest, strict=False)
         picture = await asyncio.to_thread(picture_of, engine, request.path_params["id"], asked)
     except Exception as error:
-        return api.failed(error_of(error), request)
+        return api.failed(api.logged(error, request.state.call), request)
     return Response(picture, media_type=PICTURES[form])
 
 
@@ -58,7 +58,7 @@ async def _choose(request: Request) -> Response:
         check_choosing(asked)
         lines = [line for line in (await request.body()).decode("utf-8").split("\n") if line.strip()]
     except Exception as error:
-        return api.failed(error_of(error), request)
+        return api.failed(api.logged(error, request.state.call), request)
     parts = _choices(request.app.state.engine, asked, lines, request.state.call)
     return StreamingResponse(parts, media_type=NDJSON)
 
@@ -80,7 +80,7 @@ async def _choices(engine: Engine, asked: Choosing, lines: list[str], call: Call
                 return
             except Exception as error:
                 said = error if isinstance(error, ServeError) or not isinstance(error, ValueError) else _wrong(error)
-                answer = msgspec.json.encode({"problem": error_of(said).problem(call.id)})
+                answer = msgspec.json.encode({"problem": api.logged(said, call).problem(call.id)})
             yield answer + b"\n"
     finally:
         call.cancel("client gone")
@@ -108,19 +108,10 @@ async def _run_events(request: Request) -> Response:
     try:
         after = _last_event(request, -1)
         engine.jobs.check_streams(client)
-        parts = run_events(engine, key, after, client)
-        first = await anext(parts)
+        await asyncio.to_thread(find_run, engine, key)
     except ServeError as error:
         return api.failed(error, request)
-    except StopAsyncIteration:
-        return Response(media_type=EVENTS)
-    return StreamingResponse(_all(first, parts), media_type=EVENTS)
-
-
-async def _all(first: bytes, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    yield first
-    async for part in parts:
-        yield part
+    return StreamingResponse(run_events(engine, key, after, client), media_type=EVENTS)
 
 
 def _client(request: Request) -> str:

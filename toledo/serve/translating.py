@@ -33,6 +33,7 @@ from toledo.serve.types import (
     TranslatedSegment,
     TranslateRequest,
     TranslateResult,
+    six,
 )
 from toledo.serve.work_types import JobStarted
 from toledo.text.rare_words import given_words
@@ -141,9 +142,9 @@ def search_work(engine: Engine, served: ServedModel, request: TranslateRequest) 
     def function(items: Sequence[Item]) -> Iterator[TranslatedSegment | None]:
         for begin in range(0, len(items), SEARCHED_AT_ONCE):
             asked: list[AskedSentence] = [one.value for one in items[begin : begin + SEARCHED_AT_ONCE]]
-            wanted = [one for one in asked if not one.call.cancelled]
+            wanted = [one for one in asked if not one.call.cancelled]  # looked at once: calls end while others go on
             found = iter(_best(served, weights, wanted) if best else _decided(engine, served, weights, wanted))
-            yield from (None if one.call.cancelled else next(found) for one in asked)
+            yield from (next(found) if one in wanted else None for one in asked)
 
     return Work(("search", served.name, tuple(sorted(weights.items())), best), function)
 
@@ -167,7 +168,7 @@ def _best_segment(
     text = served.text(asked.request.tokenized).target.write(as_given(str(found), sentence.words))
     choice = RuleChoice(
         rules=rules, text=text, words=list(found.words), phrases=phrases_of(found.steps, sentence.words),
-        score=found.score,
+        score=six(found.score),
     )  # fmt: skip
     possible = found.score > -math.inf
     return TranslatedSegment(
