@@ -148,24 +148,21 @@ def _within_reach(one: DocumentSet, document: Document) -> Document:
 
 def tables(stored: Stored) -> dict[str, str]:
     """Means over documents (smallest to largest), before and after."""
-    rows = []
-    runs = stored.find(pair="de-en")
-    size = size_shown(runs)
+    rows, size = [], size_of(stored, RUNS)
     for run in table_runs(stored, RUNS):
         courses = run["scores"]["courses"]
         bleu = [table_range([course["bleu"][place] for course in courses]) for place in (0, -1)]
         lm = [f"{np.mean([course['lm'][place] for course in courses]):.0f}".replace("-", "−") for place in (0, -1)]
         rows.append([run["key"]["name"], len(courses), *bleu, *lm])
     titles = ["search", "documents", "BLEU before", "after", "LM score before", "after"]
-    judged = {run["key"]["name"]: run["scores"] for run in runs if run["key"]["size"] == size}
     found = {"searches": markdown(titles, rows) + caption(size) if rows else "", UNSEEN: "", SAMPLE: ""}
-    if UNSEEN in judged:
-        found[UNSEEN] = unseen_table(judged[UNSEEN]) + caption(size)
-    if SAMPLE in judged:
+    for run in table_runs(stored, [UNSEEN]):
+        found[UNSEEN] = unseen_table(run["scores"]) + caption(run["key"]["size"])
+    for run in table_runs(stored, [SAMPLE]):
         titles = ["", "sentence"]
         names = ("source", "before", "after", "reference", "unseen reference")
         found[SAMPLE] = markdown(
-            titles, [pair for row in judged[SAMPLE]["rows"] for pair in zip(names, row, strict=True)]
+            titles, [pair for row in run["scores"]["rows"] for pair in zip(names, row, strict=True)]
         )
     return found
 
@@ -187,8 +184,13 @@ def unseen_table(scores: Run) -> str:
 
 def table_runs(stored: Stored, names: Iterable[str]) -> list[Run]:
     """Those of the page."""
-    size = size_shown(stored.find(pair="de-en"))
+    size = size_of(stored, names)
     return [run for name in names for run in stored.find(pair="de-en", name=name, size=size)]
+
+
+def size_of(stored: Stored, names: Iterable[str]) -> str:
+    """The size of the runs of the page with some names."""
+    return size_shown(run for name in names for run in stored.find(pair="de-en", name=name))
 
 
 def table_range(values: Sequence[float]) -> str:

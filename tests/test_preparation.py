@@ -68,6 +68,9 @@ def test_what_is_saved_comes_back() -> None:
 def test_doubts() -> None:
     side, blanks = english(), TextSide()
     assert side.doubt(ENGLISH) == side.doubt([]) == blanks.doubt([]) == ""
+    assert '<n translation="flat" is taken as words' in blanks.doubt(["a", 'a <n translation="flat">b</n> .'])
+    assert "<wall/> is taken as words" in blanks.doubt(["a <wall/> b ."])
+    assert blanks.doubt(["a < wall / > b .", "a &lt;wall/&gt; b ."]) == ""
     assert "looks tokenized" in side.doubt(["the dog is here .", "a dog ."])
     assert "most letters are CYRILLIC, and LATIN is expected" in side.doubt(["Это русское предложение."] * 2)
     assert "all in lower case" in side.doubt(["the dog is here."] * 5)

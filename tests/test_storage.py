@@ -1,5 +1,9 @@
 """Array directories: round trip, and refusal of anything that is not what was written."""
 
+import errno
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -87,3 +91,27 @@ def test_names_that_leave_the_directory_are_refused(saved: Path, name: str) -> N
 def test_a_missing_directory_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         storage.load(tmp_path / "nowhere", "model.toml")
+
+
+def test_a_full_disk_is_told_as_the_system_tells_it(tmp_path: Path) -> None:
+    """NumPy would say how many bytes it asked for."""
+    code = """
+import resource, signal, sys
+import numpy as np
+from toledo import storage
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+try:
+    storage.save(sys.argv[1], "model.toml", {}, {"a": np.arange(10_000)})
+except OSError as error:
+    print(error.errno, error.strerror)
+"""
+    command = [sys.executable, "-c", code, str(tmp_path / "model")]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout == f"{errno.EFBIG} {os.strerror(errno.EFBIG)}\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_arrays_are_written_as_numpy_writes_them(saved: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "one.npy", np.ones((3, 2), np.float32))
+    assert (saved / "b.c.npy").read_bytes() == (tmp_path / "one.npy").read_bytes()

@@ -56,3 +56,9 @@ def test_the_mean_does_not_depend_on_norms() -> None:
     assert dict(found) == pytest.approx({"a": 3.0, "b": 1.5, "oov": 7.0})  # directions (1, 3) / 4 and (6, -2) / 8
     assert found.frozen == {"oov"}
     assert dict(mean_weights([one, one], ("a", "b", "oov"))) == pytest.approx(dict(one))
+
+
+def test_a_file_that_lacks_a_weight_is_named(tmp_path: Path) -> None:
+    (tmp_path / "w.toml").write_text("[weights]\na = 1\n")
+    with pytest.raises(InputError, match=r"w\.toml: no weight for b"):
+        Weights.load(tmp_path / "w.toml").array(["a", "b"])

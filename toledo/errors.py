@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from os import PathLike
+
+LONGEST_WORD, LONGEST_TEXT = 300, 4000  # letters of what a message quotes
+
+
+def brief(text: str) -> str:
+    """Return a text without the middle of words, such as numbers or names of files, that are too long to be read."""
+    shorter = re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: _ends(word[0], LONGEST_WORD), text)
+    return _ends(shorter, LONGEST_TEXT) if len(shorter) > LONGEST_TEXT else shorter
+
+
+def _ends(text: str, most: int) -> str:
+    return f"{text[: most * 2 // 3]}…{text[-most // 3 :]}"
 
 
 class ToledoError(Exception):
     """Base of all errors whose message is meant for the user."""
 
     def __init__(self, message: str, *, remedy: str | None = None) -> None:
-        self.message = message
+        self.message = brief(message)
         self.remedy = remedy
         super().__init__(str(self))
 
@@ -41,7 +54,7 @@ class InputError(ToledoError, ValueError):
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line) if part is not None)
-        text = f"{place}: {self.message}" if place else self.message
+        text = f"{brief(place)}: {self.message}" if place else self.message
         return f"{text}\n  remedy: {self.remedy}" if self.remedy else text
 
 

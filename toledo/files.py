@@ -7,17 +7,20 @@ import gzip
 import io
 import logging
 import os
+import re
 import shutil
 import stat
 import sys
-import tempfile
+import tomllib
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from toledo.errors import InputError
+from toledo.locks import partial_directory, partial_file
 from toledo.progress import Advance, Progress, silent
 
 log = logging.getLogger(__name__)
@@ -26,15 +29,23 @@ STANDARD_STREAM = "-"
 BLOCK_BYTES = 1 << 22
 BYTE_ORDER_MARK = codecs.BOM_UTF8  # some editors write one; it is not part of the first word
 GZIP_MARK = b"\x1f\x8b"
+LONGEST_LINE, LONGEST_LINE_VARIABLE = 1 << 27, "TOLEDO_LONGEST_LINE"  # bytes, and what sets another limit
+MOST_BYTES = 1 << 30  # of a file that is read as a whole
+DEEPEST_TOML = 100  # tables within each other; the parser takes time and memory that grow with the square
+MOST_LINE = 1 << 40
+NO_TEXT = "this looks like no text at all: name a text file"
+LARGEST_WHOLE = (1 << 31) - 1
 MOST_FILES = 3  # names in a list of texts that may be meant as files
 
 
 def read_bytes_lines(path: str | Path) -> Iterator[bytes]:
     """Yield the lines of a file as valid UTF-8 bytes without line ends; `-` is standard input, `.gz` is unpacked."""
-    number = 0
+    number, most = 0, longest_line()
     try:
         with _open_for_reading(path) as stream:
-            for number, line in enumerate(stream, start=1):
+            for number, line in enumerate(iter(partial(stream.readline, most + 1), b""), start=1):
+                if len(line) > most:
+                    raise _line_too_long(path, number, line)
                 line.decode("utf-8")
                 yield (line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line).rstrip(b"\r\n")
     except UnicodeDecodeError as error:
@@ -58,6 +69,8 @@ def read_blocks(
                 if content := block if lines else block.removeprefix(BYTE_ORDER_MARK):
                     yield content
                 lines += block.count(b"\n")
+    except _LongLineError as error:
+        raise _line_too_long(path, lines + 1, error.beginning) from None
     except UnicodeDecodeError as error:
         line_start = block.rfind(b"\n", 0, error.start) + 1
         number = lines + block.count(b"\n", 0, error.start) + 1
@@ -76,6 +89,48 @@ def read_chunks(path: str | Path, size: int = 1 << 16) -> Iterator[bytes]:
         raise InputError(
             f"damaged gzip file ({error})", file=display_name(path), remedy="copy or make it again"
         ) from error
+
+
+def read_whole(path: str | Path, blocks: Iterable[bytes] | None = None, most: int = MOST_BYTES) -> bytes:
+    """Return the bytes of a file, unpacked, of which there must not be too many; they may be given as blocks."""
+    parts, size = list[bytes](), 0
+    for block in read_chunks(path, BLOCK_BYTES) if blocks is None else blocks:
+        parts.append(block)
+        size += len(block)
+        if size > most:
+            raise file_error(path, None, f"is larger than {most:,} bytes", "check that it is the right file")
+    return b"".join(parts)
+
+
+def read_toml(path: str | Path, remedy: str = "correct the file at that place") -> dict[str, Any]:
+    """Parse a TOML file, with an error that names it."""
+    try:
+        text = read_whole(path).removeprefix(BYTE_ORDER_MARK).decode("utf-8")
+        if deep := _deep_key(text):
+            raise file_error(path, deep, f"a table within more than {DEEPEST_TOML} others", remedy)
+        return tomllib.loads(text)
+    except UnicodeDecodeError:
+        raise file_error(path, None, "not valid UTF-8", "save the file as UTF-8") from None
+    except RecursionError:
+        raise file_error(path, None, "not valid TOML: too many brackets within each other", remedy) from None
+    except tomllib.TOMLDecodeError as error:
+        raise file_error(path, None, f"not valid TOML: {error}", remedy) from None
+    except InputError:
+        raise
+    except ValueError:  # that Python refuses to convert
+        raise file_error(path, None, "not valid TOML: a number with thousands of digits", remedy) from None
+
+
+def _deep_key(text: str) -> int | None:
+    """Return the first line with a dotted key that has too many parts."""
+    if text.count(".") < DEEPEST_TOML:
+        return None
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.count(".") >= DEEPEST_TOML:
+            parts = re.split(r"[=,\[\]{}#]", re.sub(r"[ \t]", "", line))
+            if any(part.count(".") >= DEEPEST_TOML for part in parts):
+                return number
+    return None
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
@@ -200,13 +255,11 @@ def atomic_directory(path: str | Path, marker: str, keep: str = "") -> Iterator[
     """
     target = Path(path)
     _require_ours(target, marker, keep)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
+    with partial_directory(target) as temporary:
+        _restore(target, keep)
         yield temporary
         temporary.chmod(0o777 & ~_umask())
         _replace_directory(temporary, target, keep)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _replace_directory(new: Path, target: Path, keep: str) -> None:
@@ -214,34 +267,83 @@ def _replace_directory(new: Path, target: Path, keep: str) -> None:
     if not target.exists():
         new.rename(target)
         return
-    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
-    target.rename(aside / "old")
+    aside = _aside(target)
+    target.rename(aside)
     try:
         new.rename(target)
-        if keep and (aside / "old" / keep).exists():
-            (aside / "old" / keep).rename(target / keep)
+        if keep and (aside / keep).exists():
+            (aside / keep).rename(target / keep)
     except OSError:
-        (aside / "old").rename(target)
+        aside.rename(target)
         raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _aside(target: Path) -> Path:
+    return target.with_name(f".{target.name}.old")
+
+
+def _restore(target: Path, keep: str) -> None:
+    """Finish what a process did that was killed while it replaced a directory."""
+    aside = _aside(target)
+    if not target.exists() and aside.is_dir():
+        aside.rename(target)
+    elif keep and (aside / keep).exists() and not (target / keep).exists():
+        (aside / keep).rename(target / keep)
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def _whole_lines(stream: BinaryIO, size: int, advance: Advance, prompt: bool) -> Iterator[bytes]:
     """Yield blocks that end with a line end; a line longer than a block is joined first."""
     parts: list[bytes] = []
-    position = 0
+    position, held, most = 0, 0, longest_line()
     read = cast(io.BufferedReader, stream).read1 if prompt else stream.read
     while part := read(size):
         end = part.rfind(b"\n") + 1
         if end:
             yield b"".join((*parts, part[:end]))
-            parts = []
+            parts, held = [], 0
         parts.append(part[end:])
+        held += len(part) - end
+        if held > most:
+            raise _LongLineError(parts[0])
         advance(_position(stream) - position)
         position = _position(stream)
     if last := b"".join(parts):
         yield last
+
+
+class _LongLineError(Exception):
+    """A line that goes on after the limit; what it begins with tells text from something else."""
+
+    def __init__(self, beginning: bytes) -> None:
+        self.beginning = beginning
+
+
+def _line_too_long(path: str | Path, line: int, beginning: bytes) -> InputError:
+    remedy = f"break the line, or set {LONGEST_LINE_VARIABLE} to a larger number of bytes"
+    if b"\0" in beginning[:BLOCK_BYTES]:
+        remedy = NO_TEXT
+    return file_error(path, line, f"a line of more than {longest_line():,} bytes", remedy)
+
+
+def longest_line() -> int:
+    """Return the number of bytes that a line may have."""
+    text = os.environ.get(LONGEST_LINE_VARIABLE, "")
+    if not text:
+        return LONGEST_LINE
+    if (value := whole_number(text, MOST_LINE)) is None or not value:
+        remedy = f"set it to a number of bytes up to {MOST_LINE}"
+        raise InputError(f"{LONGEST_LINE_VARIABLE}={text} is not a length", remedy=remedy)
+    return value
+
+
+def whole_number(text: str, most: int = LARGEST_WHOLE) -> int | None:
+    """Return a whole number from 0 in ASCII digits; None for a larger one, with however many digits, and other text."""
+    if not (text.isascii() and text.isdigit()):
+        return None
+    digits = text.lstrip("0")
+    return value if len(digits) <= len(str(most)) and (value := int(digits or "0")) <= most else None
 
 
 def _file_size(path: str | Path) -> int:
@@ -260,7 +362,7 @@ def _not_utf8(path: str | Path, line: int, byte: int, content: bytes) -> InputEr
     if line == 1 and content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         remedy = "this is UTF-16: convert the file with: iconv -f utf-16 -t utf-8"
     elif b"\0" in content:
-        remedy = "this looks like no text at all: name a text file"
+        remedy = NO_TEXT
     return InputError(
         f"not valid UTF-8 (byte {byte + 1} of the line)", file=display_name(path), line=line, remedy=remedy
     )
@@ -283,15 +385,35 @@ def _open_for_reading(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def open_to_read(path: str | Path) -> BinaryIO:
-    """Open a file for reading bytes; errors name the file."""
+    """Open a file for reading bytes; errors name the file. Devices that never end are refused."""
     try:
-        return Path(path).open("rb")
+        stream = Path(path).open("rb")  # noqa: SIM115  (the caller closes it)
     except (FileNotFoundError, NotADirectoryError):
         raise InputError("no such file", file=path, remedy="check the path") from None
     except IsADirectoryError:
         raise InputError("is a directory, not a file", file=path, remedy="name a file") from None
     except PermissionError:
         raise InputError("may not be read", file=path, remedy="check the file's permissions") from None
+    except (OSError, ValueError) as error:  # such as a name that is too long, or has a NUL in it
+        raise InputError(f"cannot be read: {_reason(error)}", file=path, remedy="check the path") from None
+    if _is_endless(stream):
+        stream.close()
+        raise InputError("is a device, not a file", file=path, remedy="name a file")
+    return stream
+
+
+def _reason(error: Exception) -> str:
+    """Return what an error of the system says, without the name of the file."""
+    text = getattr(error, "strerror", None) or str(error)
+    return text[:1].lower() + text[1:]
+
+
+def _is_endless(stream: BinaryIO) -> bool:
+    """Return whether a stream is a device such as /dev/zero, neither a terminal nor /dev/null."""
+    found = os.fstat(stream.fileno())
+    if stat.S_ISBLK(found.st_mode):
+        return True
+    return stat.S_ISCHR(found.st_mode) and not stream.isatty() and found.st_rdev != os.stat(os.devnull).st_rdev
 
 
 def _is_gzip(stream: BinaryIO) -> bool:
@@ -323,18 +445,15 @@ def _atomic_path(target: Path) -> Iterator[Path]:
         yield target
         return
     _require_parent(target)
-    try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:  # where no file can be made, such as in /proc
-        raise InputError(f"cannot be written: {error.strerror}", file=target, remedy="name another output") from None
-    os.close(descriptor)
-    temporary = Path(name)
-    try:
+    with ExitStack() as stack:
+        try:
+            temporary = stack.enter_context(partial_file(target))
+        except OSError as error:  # where no file can be made, such as in /proc
+            remedy = "name another output"
+            raise InputError(f"cannot be written: {_reason(error)}", file=target, remedy=remedy) from None
         yield temporary
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _is_device(target: Path) -> bool:

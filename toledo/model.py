@@ -20,11 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo import storage
-from toledo.errors import InputError, ModelError
+from toledo.errors import ModelError
+from toledo.files import LARGEST_WHOLE
 from toledo.language_model.model import LanguageModel
 from toledo.phrases.lexicon import Lexicon, Lexicons, check_lexicon
 from toledo.phrases.sparse import PairFeatures
 from toledo.phrases.table import FILLED, PhraseTable, TablePart
+from toledo.storage import strings
 from toledo.text.preparation import TOKENIZED, Preparation, TextSide
 from toledo.text.vocabulary import RESERVED, Vocabulary
 from toledo.weights import Weights
@@ -169,14 +171,8 @@ class PhraseModel:
         if content.get("format") not in (FORMAT, SEVERAL_TABLES):
             message = f"model format {content.get('format')}, this version reads {FORMAT} and {SEVERAL_TABLES}"
             raise ModelError(message, file=file, remedy="train it again")
-        try:
+        with storage.assembling(file, "restore the directory or train it again"):
             return _assemble(cls, content, arrays, file)
-        except InputError:
-            raise
-        except KeyError as error:
-            raise ModelError(f"lacks {error}", file=file, remedy="restore the directory or train it again") from None
-        except (TypeError, ValueError) as error:
-            raise ModelError(f"does not fit together: {error}", file=file, remedy="train it again") from None
 
 
 def feature_names(table: PhraseTable, language_models: int) -> tuple[str, ...]:
@@ -226,7 +222,7 @@ def _part_table(part: TablePart) -> dict[str, Any]:
 
 
 def _table_parts(tables: Sequence[Mapping[str, Any]]) -> list[TablePart]:
-    parts = [TablePart(tuple(table["features"]), table["back_off"]) for table in tables]
+    parts = [TablePart(strings(table, "features"), table["back_off"]) for table in tables]
     if not all(isinstance(part.back_off, int) and part.back_off >= 0 for part in parts):
         raise ValueError("[[tables]] has a back_off that is not a whole number from 0 up")
     return parts
@@ -239,8 +235,8 @@ def _settings_table(settings: SearchSettings) -> dict[str, int]:
 
 def _settings(table: Mapping[str, Any]) -> SearchSettings:
     limits = table.get("distortion_limit", 0), table["table_limit"]
-    if not all(isinstance(limit, int) and limit >= 0 for limit in limits):
-        raise ValueError("[search] has a limit that is not a whole number from 0 up")
+    if not all(isinstance(limit, int) and 0 <= limit <= LARGEST_WHOLE for limit in limits):
+        raise ValueError(f"[search] has a limit that is not a whole number from 0 to {LARGEST_WHOLE}")
     return SearchSettings(table.get("distortion_limit"), table["table_limit"])
 
 
@@ -253,7 +249,11 @@ def _assemble(cls: type[PhraseModel], content: dict[str, Any], arrays: Arrays, f
         lexicons = Lexicons(_lexicon(arrays, "forward", source, target), _lexicon(arrays, "backward", target, source))
     return cls(
         table=PhraseTable.from_arrays(
-            _part(arrays, "table"), source, target, content["table_features"], _table_parts(content.get("tables", []))
+            _part(arrays, "table"),
+            source,
+            target,
+            strings(content, "table_features"),
+            _table_parts(content.get("tables", [])),
         ),
         language_models=tuple(
             LanguageModel.from_arrays(_part(arrays, f"lm{i}"), len(target))

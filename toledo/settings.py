@@ -296,7 +296,7 @@ def _value(text: str) -> Any:
         return "none" if text != "None" else None
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # not TOML, thousands of digits, or too many brackets within each other
         if text.startswith("[") and text.endswith("]"):
             return [_value(part.strip()) for part in _split_settings(text[1:-1])]
         return text

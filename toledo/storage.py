@@ -7,24 +7,30 @@ changed is refused. Arrays are mapped into memory, not read.
 from __future__ import annotations
 
 import hashlib
+import math
+import os
 import re
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
 import tomli_w
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from toledo.errors import InputError, ModelError
-from toledo.files import atomic_directory, open_to_read
+from toledo.files import atomic_directory, read_toml
 
 Array = NDArray[Any]
 Table = dict[str, Any]
 
 NAME = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*")  # no separators: a description must not reach out of its directory
+
+DAMAGE = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 
 
 def save(
@@ -43,6 +49,8 @@ def save(
 def load(directory: str | Path, description: str) -> tuple[Table, dict[str, Array]]:
     """Read what `save` wrote; arrays are copy-on-write maps of the files, checked against the manifest."""
     folder = Path(directory)
+    if (folder / description).exists() and not (folder / description).is_file():  # such as a pipe, which has no end
+        raise InputError("is not a file", file=folder / description, remedy="make the directory again")
     content = read_toml(folder / description)
     manifest = content.pop("arrays", None)
     if not isinstance(manifest, dict):
@@ -59,21 +67,35 @@ def load(directory: str | Path, description: str) -> tuple[Table, dict[str, Arra
     return content, dict(zip(manifest, arrays, strict=True))
 
 
-def read_toml(path: Path) -> Table:
-    """Parse a TOML file, with an error that names it."""
-    with open_to_read(path) as stream:
-        content = stream.read()
+@contextmanager
+def assembling(file: Path, remedy: str = "restore the directory from a copy or make it again") -> Iterator[None]:
+    """Name the file in errors about content that does not fit together, of whatever kind they are."""
     try:
-        return tomllib.loads(content.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise InputError("not valid UTF-8", file=path, remedy="save the file as UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"not valid TOML: {error}", file=path, remedy="correct the file at that place") from None
+        yield
+    except InputError as error:
+        if error.file is not None:
+            raise
+        raise ModelError(error.message, file=file, remedy=error.remedy or remedy) from None
+    except KeyError as error:
+        raise ModelError(f"lacks {error}", file=file, remedy=remedy) from None
+    except DAMAGE as error:
+        raise ModelError(f"does not fit together: {error}", file=file, remedy=remedy) from None
+
+
+def strings(content: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """Return a list of texts; one text is no list of letters."""
+    found = content[key]
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise ValueError(f"{key} is not a list of texts")
+    return tuple(found)
 
 
 def _save_array(path: Path, array: Array) -> Table:
+    """Write an array as NumPy does, but with the system's error if the disk is full."""
     array = np.ascontiguousarray(array)
-    np.save(path, array, allow_pickle=False)
+    with path.open("wb") as stream:
+        npy.write_array_header_1_0(stream, npy.header_data_from_array_1_0(array))
+        stream.write(array.data)
     return {"type": array.dtype.str, "shape": list(array.shape), "sha256": _digest(path)}
 
 
@@ -81,13 +103,19 @@ def _load_array(path: Path, expected: Table) -> Array:
     if not path.is_file():
         raise _damaged(path, "the file is missing")
     try:
-        # Copy-on-write rather than read-only: a kernel then sees one array type and is compiled once.
-        array = np.asarray(np.load(path, mmap_mode="c" if path.stat().st_size else None, allow_pickle=False))
-    except (ValueError, EOFError, OSError) as error:
+        with path.open("rb") as stream:
+            if (version := npy.read_magic(stream)) != (1, 0):
+                raise ValueError(f"version {version} of the format of arrays")
+            shape, in_columns, dtype = npy.read_array_header_1_0(stream)
+            begin, end = stream.tell(), stream.seek(0, os.SEEK_END)
+    except (*DAMAGE, SyntaxError, TokenError, OSError) as error:
         raise _damaged(path, str(error)) from None
-    if array.dtype.str != expected.get("type") or list(array.shape) != expected.get("shape"):
-        raise _damaged(path, f"it holds {array.dtype.str}{list(array.shape)}")
-    return array
+    if dtype.str != expected.get("type") or list(shape) != expected.get("shape") or in_columns or dtype.hasobject:
+        raise _damaged(path, f"it holds {dtype.str}{list(shape)}")
+    if end - begin != math.prod(shape) * dtype.itemsize:
+        raise _damaged(path, f"{end - begin} bytes for {dtype.str}{list(shape)}")
+    # Copy-on-write rather than read-only: a kernel then sees one array type and is compiled once.
+    return np.asarray(np.memmap(path, dtype, "c", begin, shape)) if end > begin else np.empty(shape, dtype)
 
 
 def _digest(path: Path) -> str:

@@ -12,22 +12,28 @@ import tomli_w
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
-from toledo.files import atomic_writer
-from toledo.storage import read_toml
+from toledo.files import atomic_writer, read_toml
+
+LARGEST_WEIGHT = 1e30  # times any feature value that can be read, it is finite
 
 
 @dataclass(frozen=True)
 class Weights(Mapping[str, float]):
-    """One finite number for each feature name. Tuners keep `frozen` weights and stay within `bounds`."""
+    """One finite number for each feature name. Tuners keep `frozen` weights and stay within `bounds`.
+
+    `file` is where they were read, for errors.
+    """
 
     values_by_name: Mapping[str, float]
     frozen: frozenset[str] = frozenset()
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    file: str | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name, value in self.values_by_name.items():
-            if not math.isfinite(value):
-                raise InputError(f"the weight of {name} is {value}", remedy="every weight must be a finite number")
+            if not abs(value) <= LARGEST_WEIGHT:  # NaN is not, either
+                remedy = f"every weight must be a number from {-LARGEST_WEIGHT:g} to {LARGEST_WEIGHT:g}"
+                raise InputError(f"the weight of {name} is {value}", remedy=remedy)
         self._require_known("frozen", self.frozen)
         self._require_known("bounds", self.bounds)
         for name, (low, high) in self.bounds.items():
@@ -50,9 +56,8 @@ class Weights(Mapping[str, float]):
         """Return the weights of `names` in that order; a name without a weight is an error."""
         missing = [name for name in names if name not in self.values_by_name]
         if missing:
-            raise InputError(
-                f"no weight for {', '.join(missing)}", remedy="add the missing names to the weights file, 0 if unused"
-            )
+            remedy = "add the missing names to the weights file, 0 if unused"
+            raise InputError(f"no weight for {', '.join(missing)}", file=self.file, remedy=remedy)
         return np.array([self.values_by_name[name] for name in names])
 
     def norm(self, names: Sequence[str]) -> float:
@@ -102,9 +107,11 @@ class Weights(Mapping[str, float]):
         try:
             numbers = {name: float(value) for name, value in values.items()}
             limits = {name: (float(low), float(high)) for name, (low, high) in bounds.items()}
-            return cls(numbers, frozenset(frozen), limits)
+            return cls(numbers, frozenset(frozen), limits, str(file))
         except InputError as error:
             raise InputError(error.message, file=file, remedy=error.remedy) from None
+        except OverflowError:
+            raise InputError("a weight or bound is too large", file=file, remedy="write smaller numbers") from None
 
     def save(self, path: str | Path) -> None:
         """Write a weights file atomically."""

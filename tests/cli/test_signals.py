@@ -7,7 +7,8 @@ import sys
 import pytest
 
 PROGRAM = """
-import ctypes, signal, sys, threading, time
+import _thread, ctypes, signal, sys, threading, time
+from types import SimpleNamespace
 from typing import NamedTuple
 import numpy as np
 from toledo.cli import app as cli
@@ -42,6 +43,11 @@ def in_removal():
     Watched()
     wait()
 
+def without_a_caller():
+    end = KeyboardInterrupt() if NUMBER == signal.SIGINT else SystemExit(128 + NUMBER)
+    _thread.start_new_thread(sys.unraisablehook, (SimpleNamespace(exc_value=end),))
+    wait()
+
 def beside_a_thread():
     def work(begin, end):
         if threading.current_thread() is threading.main_thread():
@@ -58,7 +64,7 @@ cli.main()
 """
 
 
-@pytest.mark.parametrize("place", ["in_kernel", "in_callback", "in_removal", "beside_a_thread"])
+@pytest.mark.parametrize("place", ["in_kernel", "in_callback", "in_removal", "without_a_caller", "beside_a_thread"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_command(number: signal.Signals, place: str) -> None:
     command = [sys.executable, "-c", PROGRAM, str(int(number)), place]

@@ -122,3 +122,9 @@ def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory,
         path.write_text("\n".join(lines), encoding="utf-8")
     assert in_single_precision(read_jsonl(path)) == in_single_precision(lists)
     assert all(json.loads(line)["id"] >= 0 for line in path.read_text("utf-8").splitlines())
+
+
+def test_the_base_score_is_written_as_a_feature(tmp_path: Path) -> None:
+    write_jsonl([NBestList(0, (Entry(["a"], {"lm": -1.0}, -2.5),))], tmp_path / "list")
+    (some,) = read_jsonl(tmp_path / "list")
+    assert some.entries[0].features == {"lm": -1.0, "base": -2.5}

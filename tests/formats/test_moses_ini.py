@@ -100,6 +100,7 @@ def test_a_written_configuration_is_read_back(tmp_path: Path, limit: int | None)
     [
         ("[stack]", "[ttable-file]", r"\[ttable-file\] is a section of the old format", 8),
         ("[stack]", "[weight-t]", r"\[weight-t\] is a section of the old format", 8),
+        ("[stack]", "[weight-file]", r"\[weight-file\] has weights of sparse features", 8),
         ("\n[input", "x\n[input", "'x' stands before the first", 1),
         ("Distortion\n", "OpSequenceModel path=x\n", "Toledo has no feature OpSequenceModel", 17),
         ("Distortion\n", "Distortion\nDistortion name=Distortion0\n", "a second feature Distortion", 18),
@@ -108,6 +109,7 @@ def test_a_written_configuration_is_read_back(tmp_path: Path, limit: int | None)
         ("order=5", "order=five", "order=five is not a whole number", 18),
         ("num-features=5", "num-features=2", "a phrase table with 2 scores", 15),
         ("wbe-msd", "hier-mslr", "a reordering model of type hier-mslr", 16),
+        ("wbe-msd", "hier-msd", "a reordering model of type hier-msd", 16),
         ("path=r.gz", "path=r.gz default-scores=1,2", "is not a list of 6 numbers", 16),
         ("LM0= 0.5", "LM0= 0.5 0.1", "2 weights for LM0, which has 1", 18),
         ("LM0= 0.5\n", "", "no weights for LM0", 18),
@@ -146,3 +148,25 @@ def test_what_moses_cannot_have_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot read the path 'my models/a'"):
         write_moses_ini(path, MosesConfiguration({"lm": 1}, language_models=(LanguageModelFile(Path("my models/a")),)))
     assert not path.exists()
+
+
+@pytest.mark.parametrize("kind", ["msd-bidirectional-fe", "phrase-msd-bidirectional-fe", "fe-msd-bidirectional-allff"])
+def test_spellings_of_the_type_of_a_reordering_model(tmp_path: Path, kind: str) -> None:
+    """Moses' decoder takes the words of a type in any order; word-based models are used as phrase-based ones."""
+    text = FULL.replace("wbe-msd-bidirectional-fe-allff", kind)
+    assert read(tmp_path, text).reordering_table == Path("r.gz")
+
+
+def test_weights_that_are_overwritten(tmp_path: Path) -> None:
+    weights = read(tmp_path, f"{FULL}[weight-overwrite]\nLM0= 0.75\n").weights
+    assert (weights["lm"], weights["lm.1"]) == (0.75, 0.25)
+
+
+def test_what_helps_where_numbers_of_scores_differ(tmp_path: Path) -> None:
+    table = "PhraseDictionaryMemory name=TM0 num-features=2 path=table"
+    (tmp_path / "moses.ini").write_text(f"[feature]\n{table}\n[weight]\nTM0= 1 1\n")
+    with pytest.raises(InputError, match="write 1 for a score that it lacks in each of its lines"):
+        read_moses_ini(tmp_path / "moses.ini")
+    (tmp_path / "moses.ini").write_text("[feature]\nKENLM name=LM0 path=lm oov-feature=1\n[weight]\nLM0= 1 1\n")
+    with pytest.raises(InputError, match="remove oov-feature=1 and its weight"):
+        read_moses_ini(tmp_path / "moses.ini")

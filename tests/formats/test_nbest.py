@@ -250,3 +250,36 @@ def test_marked_text_refuses_words_that_look_like_marks() -> None:
     entry = Entry(["a", "|0-1|", "b"], score=1.0, phrases=(PhraseSpan(range(2), range(3)),))
     with pytest.raises(InputError, match=r"'\|0-1\|' cannot be written in text with segmentation"):
         list(nbest_lines(marked=True)(NBestList(0, (entry,))))
+
+
+def test_a_number_without_a_blank_behind_it(tmp_path: Path) -> None:
+    """Moses' own tools read such lines."""
+    first, second = read(tmp_path, "0||| the house ||| -1\n1 ||| a|||b ||| -2\n")
+    assert (first.entries[0].words, first.entries[0].score) == (["the", "house"], -1.0)
+    assert second.entries[0].words == ["a|||b"]
+
+
+def test_a_name_that_is_a_label_elsewhere(tmp_path: Path) -> None:
+    single, several = {"TM0": 1.0}, {"TM0_1": 2.0, "TM0_2": 3.0}
+    lists = [NBestList(0, (Entry(["a"], single, score=0.0),)), NBestList(1, (Entry(["b"], several, score=0.0),))]
+    write_nbest(lists, tmp_path / "list")
+    assert [some.entries[0].features for some in read_nbest(tmp_path / "list")] == [single, several]
+    with pytest.raises(InputError, match="TM0_1 and later TM0"):
+        write_nbest([NBestList(1, lists[1].entries), NBestList(2, lists[0].entries)], tmp_path / "other")
+
+
+@pytest.mark.parametrize("style", ["moses", "cdec"])
+def test_the_base_score_is_written_as_a_feature(tmp_path: Path, style: str) -> None:
+    """Readers make it a base score again."""
+    entry = Entry(["a"], {"lm": -1.0}, -2.5)
+    write_nbest([NBestList(0, (entry,))], tmp_path / "list", style)  # type: ignore[arg-type]
+    (some,) = read_nbest(tmp_path / "list")
+    again, forest = (to_forest(one, ["lm"], Vocabulary()) for one in (some.entries, [entry]))
+    assert again.base is not None
+    assert forest.base is not None
+    assert again.base.tolist() == forest.base.tolist()
+
+
+def test_links_without_blanks_between_them_take_no_time(tmp_path: Path) -> None:
+    (some,) = read(tmp_path, f"0 ||| a ||| lm= 1 ||| 1 ||| 0{'-11' * 200}x\n")
+    assert some.entries[0].links == ()

@@ -295,3 +295,13 @@ def test_real_files(shared_folder: Path) -> None:
     assert text.documents == lines.documents
     (document,) = read_documents(shared_folder / "peers" / "docent-50" / "input.xml").documents
     assert len(document.segments) == 50
+
+
+def test_sgm_with_more_lines_than_lxml_can_number() -> None:
+    segments = "".join(f"<seg id={number}> a <hl> b </seg>\n" for number in range(70_000))
+    content = f"<srcset setid=x srclang=any>\n<doc docid={'d' * 200_000}>\n{segments}</doc>\n</srcset>\n"
+    Path("long.sgm").write_text(content)
+    (one,) = read_text_sets("long.sgm").sets
+    assert len(one.documents[0].segments) == 70_000
+    assert one.documents[0].segments[-1].text == "a b"
+    assert refusal(content.replace("id=69999", "id="), "long.sgm").line is None

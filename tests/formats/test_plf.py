@@ -128,3 +128,18 @@ def test_other_forests_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="too far from 0"):
         write_plf([far], tmp_path / "f.plf")
     assert not (tmp_path / "f.plf").exists()
+
+
+def test_no_probability_is_written_that_cannot_be_read_back(tmp_path: Path) -> None:
+    for value in (88.0, 88.59, 89.0, 700.0):
+        builder = ForestBuilder(Vocabulary(), ["score"])
+        start, goal = builder.node(), builder.node()
+        builder.edge(start)
+        builder.edge(goal, (start,), [0, "a"], {"score": value})
+        forest = builder.build(goal)
+        if value < 88.6:
+            (again,) = read(tmp_path, plf_text(forest))
+            assert texts(again) == texts(forest)
+        else:
+            with pytest.raises(InputError, match="too far from 0 for a probability"):
+                plf_text(forest)

@@ -131,7 +131,7 @@ class Aligner:
                 for name in ("source", "target")
             )
             lexicons, models = from_arrays(arrays, (len(source), len(target)))
-        except (KeyError, TypeError, ValueError) as error:
+        except storage.DAMAGE as error:
             raise ModelError(f"damaged aligner: {error}", file=file, remedy="restore it or train it again") from None
         return cls(config, (source, target), lexicons, models)
 

@@ -24,7 +24,7 @@ from toledo.combination.selection import RESULT
 from toledo.consensus.decide import Viterbi
 from toledo.consensus.fast_consensus import Consensus
 from toledo.errors import InputError
-from toledo.files import file_error, read_lines
+from toledo.files import file_error, read_lines, read_toml
 from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.formats.hypotheses import NBestList
 from toledo.formats.jsonl import read_jsonl
@@ -42,7 +42,6 @@ from toledo.results import Result
 from toledo.runs.checkpoint import read_run
 from toledo.runs.history import History
 from toledo.search.document.translation import DocumentTranslation
-from toledo.storage import read_toml
 from toledo.text.vocabulary import Vocabulary
 from toledo.view.markup import Markup
 from toledo.view.page import Page, card, paragraph

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import tomllib
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from cyclopts.config import Dict
 
 from toledo.cli.options import Common, option_name
 from toledo.errors import InputError
+from toledo.files import read_toml
 
 NOT_SAVED = {one.name for one in fields(Common)}
 
@@ -23,12 +23,7 @@ def reader(tokens: Sequence[str]) -> list[Any]:
     path = _path(tokens)
     if path is None:
         return []
-    if not path.is_file():
-        raise InputError("no such file", file=path, remedy="check the path after --config")
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"not valid TOML: {error}", file=path, remedy="write lines such as seed = 1") from None
+    content = read_toml(path, "write lines such as seed = 1")
     return [Dict(_with_hyphens(content), source=str(path), use_commands_as_keys=True)]
 
 

@@ -55,8 +55,12 @@ def _makes_result(frame: FrameType) -> bool:
 
 def _raise_again(lost: sys.UnraisableHookArgs) -> None:
     """Raise an exception later that was raised where it cannot be caught: in a callback of LLVM, or a destructor."""
-    if isinstance(lost.exc_value, KeyboardInterrupt | SystemExit):
-        _raise_later(lost.exc_value, sys._getframe(1))
+    frame, end = sys._getframe().f_back, lost.exc_value
+    if isinstance(end, KeyboardInterrupt | SystemExit):
+        if frame is not None:
+            _raise_later(end, frame)
+        else:  # no Python code has called: the signal comes again, for the main thread
+            os.kill(os.getpid(), signal.SIGINT if isinstance(end, KeyboardInterrupt) else signal.SIGTERM)
     else:
         sys.__unraisablehook__(lost)
 

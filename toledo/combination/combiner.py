@@ -226,14 +226,22 @@ class Combiner:
         known = content.get("format") == FORMAT and {"vocabulary.bytes", "vocabulary.offsets"} <= arrays.keys()
         if not known or not isinstance(stages, list) or len(stages) != 2 or not systems:
             raise InputError("is not a combination that this version can read", file=file, remedy="tune again")
+        with storage.assembling(file, "tune again"):
+            return cls._assemble(content, arrays, file, tuple(features))
+
+    @classmethod
+    def _assemble(
+        cls, content: storage.Table, arrays: dict[str, storage.Array], file: Path, features: tuple[Feature, ...]
+    ) -> Combiner:
         vocabulary = Vocabulary.from_arrays(arrays["vocabulary.bytes"], arrays["vocabulary.offsets"])
         ngrams = {name.removeprefix("ngrams."): array for name, array in arrays.items() if name.startswith("ngrams.")}
         model = LanguageModel.from_arrays(ngrams, len(vocabulary)) if ngrams else None
-        first, second = (TunedStage.from_table(stage, file) for stage in stages)
+        first, second = (TunedStage.from_table(stage, file) for stage in content["stages"])
         settings = _settings(content.get("settings"), file)
         report = TuningReport.from_table(content.get("report", {}), file)
         synonyms = Synonyms.from_array(arrays["synonyms"], file) if "synonyms" in arrays else None
-        return cls(tuple(systems), settings, first, second, vocabulary, model, tuple(features), report, synonyms)
+        systems = storage.strings(content, "systems")
+        return cls(systems, settings, first, second, vocabulary, model, features, report, synonyms)
 
 
 def _settings(table: Any, file: Path) -> CombinationSettings:

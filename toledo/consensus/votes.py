@@ -13,7 +13,6 @@ exp(−d / TEMPERATURE) of that. Sharper votes than these follow the noise of sm
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import map_chunks
 from toledo.errors import InputError
-from toledo.files import atomic_writer
+from toledo.files import atomic_writer, read_toml
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.chrf import CHRF
 from toledo.results import Result, TableResult, table
@@ -95,13 +94,13 @@ class SystemVotes(TableResult):
     @classmethod
     def load(cls, path: str | Path) -> SystemVotes:
         """Read votes that `save` wrote, or that were written by hand: tables `[[vote]]` with `system` and `share`."""
+        remedy = 'write [[vote]] tables with system = "…" and share = …'
+        table = read_toml(path, remedy)
         try:
-            table = tomllib.loads(Path(path).read_text("utf-8"))
             votes = tuple(_vote(row) for row in table["vote"])
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
-            remedy = 'write [[vote]] tables with system = "…" and share = …'
+            return cls(votes, int(table.get("segments", 0)), int(table.get("references", 0)))
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputError(f"no votes of systems: {error}", file=path, remedy=remedy) from None
-        return cls(votes, int(table.get("segments", 0)), int(table.get("references", 0)))
 
 
 def _vote(row: Mapping[str, Any]) -> SystemVote:

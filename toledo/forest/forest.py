@@ -153,25 +153,21 @@ class Forest:
         if content.get("format") != FORMAT:
             found = f"forest format {content.get('format')}, this version reads {FORMAT}"
             raise InputError(found, file=file, remedy="make the forest again")
-        try:
+        with storage.assembling(file, "make the forest again"):
             sparse = None
             if "sparse.offsets" in arrays:
                 columns = SparseArrays(*(arrays[f"sparse.{name}"] for name in SparseArrays._fields))
-                sparse = SparseFeatures(tuple(content["sparse_features"]), columns)
+                sparse = SparseFeatures(storage.strings(content, "sparse_features"), columns)
             return cls(
                 shape=Shape(*(arrays[name] for name in Shape._fields)),
                 yields=Yields(arrays["yield_offsets"], arrays["yield_words"]),
                 features=arrays["features"],
-                feature_names=tuple(content["features"]),
+                feature_names=storage.strings(content, "features"),
                 vocabulary=Vocabulary.from_arrays(arrays["vocabulary.bytes"], arrays["vocabulary.offsets"]),
                 base=arrays.get("base"),
                 sparse=sparse,
                 provenance=arrays.get("provenance"),
             )
-        except KeyError as error:
-            raise InputError(f"lacks {error}", file=file, remedy="make the forest again") from None
-        except InputError as error:
-            raise InputError(error.message, file=path, remedy=error.remedy) from None
 
     def save(self, path: str | Path) -> None:
         """Write the forest to a directory, atomically."""

@@ -86,7 +86,9 @@ def _check_range(path: str | Path, alignments: WordLinks, corpus: ParallelCorpus
     raise file_error(path, bad + 1, message, "align the same text, and give source and target in the same order")
 
 
-SPAN = re.compile(r"\|(\d+)-(\d+)(?:,[^|]*)?\|")  # with -report-segmentation-enriched, more follows a comma
+SPAN = re.compile(
+    r"\|(\d{1,9})-(\d{1,9})(?:,[^|]*)?\|", re.ASCII
+)  # with -report-segmentation-enriched, more follows a comma
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from toledo.errors import InputError
-from toledo.files import file_error
+from toledo.files import LARGEST_WHOLE, file_error, whole_number
 from toledo.formats.documents import read_tree
 from toledo.formats.moses_table import column_names, read_phrase_table
 from toledo.language_model.arpa import read_arpa
@@ -108,9 +108,9 @@ class DocentParameters:
     def whole(self, name: str, default: int | None = None) -> int:
         """Return a parameter that is a whole number from 0."""
         text = self.text(name, None if default is None else str(default))
-        if not (text.isascii() and text.isdigit()):
-            raise self.error(f"{name} is {text!r}", "write a whole number")
-        return int(text)
+        if (value := whole_number(text)) is None:
+            raise self.error(f"{name} is {text!r}", f"write a whole number up to {LARGEST_WHOLE}")
+        return value
 
     def attribute(self, name: str) -> str:
         """Return a required attribute of the element."""
@@ -172,11 +172,12 @@ def _weights(part: Any, path: str | Path) -> dict[str, dict[int, float]]:
     for element in part.findall("weight"):
         parameters = DocentParameters(element, path)
         model, number = parameters.attribute("model"), element.get("score", "0")
-        if not (number.isascii() and number.isdigit()) or int(number) in weights.get(model, {}):
+        score = whole_number(number)
+        if score is None or score in weights.get(model, {}):
             message = f"score {number} of {model} is not a number, or given twice"
             raise parameters.error(message, "number scores 0, 1, 2, …")
         value = parameters.finite((element.text or "").strip(), f"the weight of {model}")
-        weights.setdefault(model, {})[int(number)] = value
+        weights.setdefault(model, {})[score] = value
     return weights
 
 
@@ -221,7 +222,7 @@ class _DocentModels:
         limit = parameters.text("distortion-limit", "inf")
         if limit != "inf":
             number = parameters.finite(limit, "distortion-limit")
-            self.limit = None if number < 0 else int(number)
+            self.limit = None if number < 0 else min(int(number), LARGEST_WHOLE)
         hard = weights.pop(1, None)
         if hard is not None and hard < HARD:
             self._notes.append(f"the distortion limit has a weight of {hard:g}; here it cannot be broken at any price")
@@ -255,10 +256,11 @@ class _DocentModels:
 
 def _seed(root: Any, path: str | Path) -> dict[str, Any]:
     text = root.findtext("random", "").strip()
-    if text and not (text.isascii() and text.isdigit()):
+    seed = whole_number(text)
+    if text and seed is None:
         line = root.find("random").sourceline
-        raise file_error(path, line, f"the seed {text!r} is not a whole number", "write a number")
-    return {"seed": int(text)} if text else {}
+        raise file_error(path, line, f"the seed {text!r} is not a whole number up to {LARGEST_WHOLE}", "write a number")
+    return {} if seed is None else {"seed": seed}
 
 
 def _states(part: Any, path: str | Path, notes: list[str]) -> tuple[dict[str, Any], dict[str, float]]:

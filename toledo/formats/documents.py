@@ -24,7 +24,15 @@ from xml.sax.saxutils import escape, quoteattr, unescape
 from lxml import etree
 
 from toledo.errors import InputError
-from toledo.files import STANDARD_STREAM, display_name, file_error, read_blocks, read_segment_lines, write_lines
+from toledo.files import (
+    STANDARD_STREAM,
+    display_name,
+    file_error,
+    read_blocks,
+    read_segment_lines,
+    read_whole,
+    write_lines,
+)
 from toledo.text.corpus import Document, Segment, documents_of, read_segments
 from toledo.text.vocabulary import split_words
 
@@ -36,9 +44,10 @@ NIST: dict[str, Kind] = {"srcset": "source", "refset": "reference", "tstset": "t
 WMT: dict[str, Kind] = {"src": "source", "ref": "reference", "hyp": "translation"}
 NAMES = {"refset": "refid", "tstset": "sysid", "ref": "translator", "hyp": "system"}  # whose text it is
 TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9_-]*)((?:\s[^<>]*)?)>")
+LAST_LINE = (1 << 16) - 1  # that lxml can note; errors in later ones name the file alone
 TAGS = {*NIST, *WMT, "dataset", "doc", "p", "seg"}  # of SGM; others are passed over
-ATTRIBUTE = re.compile(r"""([A-Za-z][\w.-]*)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""")
-DEFINITION = re.compile(rb"<!DOCTYPE.*?<!ENTITY\s+(?:%\s+)?([^\s>]*)", re.DOTALL)
+ATTRIBUTE = re.compile(r"""(?<![\w.-])([A-Za-z][\w.-]*)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""")
+DEFINITION = re.compile(rb"<!ENTITY\s+(?:%\s+)?([^\s>]*)")
 FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 XML_NAMESPACE = "{http://www.w3.org/XML/1998/namespace}"
 FORMS = "give an XML file with srcset, refset or tstset (NIST), or with dataset (WMT)"
@@ -238,8 +247,9 @@ def read_tree(path: str | Path) -> Any:
     The content is UTF-8, whatever the XML declaration says. Files that define entities, which can grow without end, are
     refused before they are parsed; no DTD is loaded and no other file opened.
     """
-    content = b"".join(read_blocks(path))
-    if definition := DEFINITION.search(content):
+    content = read_whole(path, read_blocks(path))
+    declared = content.find(b"<!DOCTYPE")
+    if declared >= 0 and (definition := DEFINITION.search(content, declared)):
         name = definition[1].decode("utf-8", "replace")
         remedy = "write characters themselves, and &amp; &lt; &gt; for the three that must not stand alone"
         raise file_error(path, None, f"defines the entity {name}, which is not allowed", remedy)
@@ -267,14 +277,17 @@ def _read_sgm(path: str | Path) -> Any:
     SGM is not XML: old test sets have bare ampersands, tags in capitals and attributes without quotes, and leave out
     the ends of paragraphs.
     """
-    text = FORBIDDEN.sub("\ufffd", b"".join(read_blocks(path)).decode("utf-8"))
+    text = FORBIDDEN.sub("\ufffd", read_whole(path, read_blocks(path)).decode("utf-8"))
     root = etree.Element("sgm")
     opened, place, line = [root], 0, 1
+    waiting: list[str] = []  # texts between tags that are passed over, to be joined at once
     for tag in TAG.finditer(text):
-        _add_text(opened[-1], unescape(text[place : tag.start()], {"&quot;": '"', "&apos;": "'"}))
+        waiting.append(text[place : tag.start()])
         line += text.count("\n", place, tag.start())
         name = tag[2].lower()
         if name in TAGS and not (opened[-1].tag == "seg" and not tag[1] and name != "seg"):
+            _add_text(opened[-1], unescape("".join(waiting), {"&quot;": '"', "&apos;": "'"}))
+            waiting = []
             if tag[1]:
                 _close(opened, name, path, line)
             else:
@@ -282,7 +295,8 @@ def _read_sgm(path: str | Path) -> Any:
                     opened.pop()
                 attributes = {key.lower(): value.strip("\"'") for key, value in ATTRIBUTE.findall(tag[3])}
                 opened.append(etree.SubElement(opened[-1], name, attributes))
-                opened[-1].sourceline = line
+                if line <= LAST_LINE:
+                    opened[-1].sourceline = line
         line += tag[0].count("\n")
         place = tag.end()
     if any(element.tag not in ("sgm", "dataset", "p") for element in opened):
@@ -291,8 +305,9 @@ def _read_sgm(path: str | Path) -> Any:
 
 
 def _add_text(element: Any, text: str) -> None:
-    if len(element):
-        element[-1].tail = (element[-1].tail or "") + text
+    last = next(element.iterchildren(reversed=True), None)  # lxml counts all children for element[-1]
+    if last is not None:
+        last.tail = (last.tail or "") + text
     else:
         element.text = (element.text or "") + text
 

@@ -115,9 +115,7 @@ def _pairs(path: str | Path) -> Iterator[_Pair]:
 
 def _generated(path: str | Path, number: int, line: str, length: int) -> tuple[list[str], list[list[int]]]:
     found, end = [], 0
-    for match in _WORD.finditer(line):
-        if match.start() != end:
-            break
+    while match := _WORD.match(line, end):
         end = match.end()
         found.append((match[1], [int(place) - 1 for place in match[2].split()]))
     if end != len(line) or not found or found[0][0] != NULL_WORD:

@@ -18,7 +18,7 @@ import numpy as np
 
 from toledo.errors import InputError
 from toledo.files import display_name, file_error
-from toledo.forest.constructors import ListEntry, from_nbest
+from toledo.forest.constructors import FeatureValues, ListEntry, from_nbest
 from toledo.forest.derivations import Derivation
 from toledo.forest.forest import Forest, Scores
 from toledo.forest.kbest import k_best
@@ -60,6 +60,13 @@ class Entry(ListEntry):
     def text(self) -> str:
         """Return the text as given, or else the words with single spaces."""
         return " ".join(self.words) if self.raw_text is None else self.raw_text
+
+    @property
+    def all_features(self) -> FeatureValues:
+        """Return the features as files have them: with the base score as one of them."""
+        if not self.base:
+            return self.features
+        return {**self.features, BASE: self.features.get(BASE, 0.0) + self.base}
 
     def hypothesis(self) -> Hypothesis:
         """Return the hypothesis as functions of the package return it."""
@@ -174,6 +181,8 @@ def to_entry(
     """Return an entry whose score is that of its rounded features."""
     features = derivation.stored_features
     score = derivation.base + sum(weights.get(name, 0.0) * value for name, value in features.items())
+    if derivation.base and features:
+        features[BASE] = float(np.float32(derivation.base))
     steps = [] if table is None else steps_of(derivation)
     links = () if table is None else given_links(source, word_links(table, steps))
     phrases = phrase_spans(steps, source)

@@ -52,8 +52,8 @@ def _to_object(entry: Entry) -> dict[str, Any]:
         found["num_tokens"] = entry.num_tokens
     if entry.system is not None:
         found["system"] = entry.system
-    if entry.features:
-        found["features"] = {name: float(number_text(value)) for name, value in entry.features.items()}
+    if features := entry.all_features:
+        found["features"] = {name: float(number_text(value)) for name, value in features.items()}
     if entry.phrases:
         found["phrases"] = [
             [source.start, source.stop - 1, target.start, target.stop - 1] for source, target in entry.phrases

@@ -52,7 +52,7 @@ def _archived(path: str | Path) -> Iterator[NDArray[Any]]:
         raise file_error(path, None, f"damaged: {error}", remedy) from None
     with archive:
         names = archive.namelist()
-        numbers = [re.fullmatch(r"arr_(\d+)\.npy", name) for name in names]
+        numbers = [re.fullmatch(r"arr_([0-9]{1,9})\.npy", name) for name in names]
         if all(numbers):  # as savez names them, in whatever order they are stored
             names = [f"arr_{number}.npy" for number in sorted(int(one[1]) for one in numbers if one)]
         for segment, name in enumerate(names):

@@ -10,7 +10,6 @@ instead of the shorter ones.
 from __future__ import annotations
 
 import logging
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from toledo.errors import InputError
-from toledo.files import atomic_directory, file_error, read_lines, write_lines
+from toledo.files import LARGEST_WHOLE, atomic_directory, file_error, read_lines, whole_number, write_lines
 from toledo.formats.moses_table import (
     column_names,
     read_phrase_table,
@@ -33,14 +32,15 @@ from toledo.phrases.several import part_of, unite, without_repetition
 from toledo.phrases.table import REORDERING_FEATURES, SCORE_FEATURES, TablePart
 from toledo.progress import Progress, silent
 from toledo.text.vocabulary import Vocabulary, split_words
-from toledo.weights import Weights
+from toledo.weights import LARGEST_WEIGHT, Weights
 
 log = logging.getLogger(__name__)
 
 Section = list[tuple[int, str]]  # lines with their numbers
 
 PHRASE_TABLE, REORDERING_TABLE, INI = "phrase-table.gz", "reordering-table.gz", "moses.ini"
-SECTIONS = {"input-factors", "mapping", "decoding-graph-backoff", "distortion-limit", "feature", "weight"}
+OVERWRITE, SPARSE_WEIGHTS = "weight-overwrite", "weight-file"
+SECTIONS = {"input-factors", "mapping", "decoding-graph-backoff", "distortion-limit", "feature", "weight", OVERWRITE}
 OLD_SECTIONS = {"ttable-file", "lmodel-file", "distortion-file", "generation-file", "global-lexical-file"}
 ONE_WEIGHT = {
     "UnknownWordPenalty": "oov",
@@ -51,8 +51,11 @@ ONE_WEIGHT = {
 LANGUAGE_MODELS = {"KENLM", "SRILM", "IRSTLM"}
 PHRASE_TABLES = {"PhraseDictionaryMemory", "PhraseDictionaryBinary", "PhraseDictionaryCompact", "ProbingPT"}
 REORDERING = "LexicalReordering"
-REORDERING_TYPES = ("wbe-msd-bidirectional-fe", "phrase-msd-bidirectional-fe")
+REORDERING_TYPE = "wbe-msd-bidirectional-fe"
+REORDERING_WORDS = {"msd", "bidirectional", "fe"}  # in any order, as in Moses
+REORDERING_OPTIONAL = {"wbe", "phrase", "allff"}  # "wbe" and nothing mean "phrase" there: the decoder sees no words
 UNLIMITED = -1
+MOST_SCORES = 1000  # columns of a phrase table
 DEFAULT_TABLE_LIMIT = 20
 USUAL_PART = TablePart(SCORE_FEATURES)
 
@@ -107,14 +110,14 @@ class Feature:
             raise self.error(f"{self.name} has no path", "write path=FILE")
         return Path(self.arguments["path"])
 
-    def number(self, key: str) -> int | None:
-        """Return a whole number from 0, if there is one."""
+    def number(self, key: str, most: int = LARGEST_WHOLE) -> int | None:
+        """Return a whole number from 0 to `most`, if there is one."""
         text = self.arguments.get(key)
         if text is None:
             return None
-        if not (text.isascii() and text.isdigit()):
-            raise self.error(f"{key}={text} is not a whole number", f"write {key}= and a number")
-        return int(text)
+        if (value := whole_number(text, most)) is None:
+            raise self.error(f"{key}={text} is not a whole number up to {most}", f"write {key}= and a number")
+        return value
 
     def error(self, message: str, remedy: str) -> InputError:
         """Return an error in this declaration."""
@@ -125,8 +128,9 @@ def read_moses_ini(path: str | Path) -> MosesConfiguration:
     """Read a configuration; a feature that Toledo does not have is an error that names it."""
     sections = _read_sections(path)
     _refuse_factors(path, sections)
-    given = _read_weights(path, sections.get("weight", []))
-    fields: dict[str, Any] = {"distortion_limit": _distortion_limit(path, sections.get("distortion-limit", []))}
+    given = _read_weights(path, sections.get("weight", [])) | _read_weights(path, sections.get(OVERWRITE, []))
+    limit = _distortion_limit(path, sections.get("distortion-limit", []))
+    fields: dict[str, Any] = {"distortion_limit": limit, "language_models": []}
     weights: dict[str, float] = {}
     declared = list(_read_features(path, sections["feature"]))
     tables = _phrase_tables(path, sections, [one for one in declared if one.kind in PHRASE_TABLES])
@@ -144,12 +148,17 @@ def read_moses_ini(path: str | Path) -> MosesConfiguration:
             raise feature.error(f"no weights for {feature.name}", f"write in [weight]: {feature.name}= ...")
         if len(values) != len(names):
             message = f"{len(values)} weights for {feature.name}, which has {len(names)} scores"
-            raise feature.error(message, "correct [weight]")
+            remedy = f"give {len(names)} in [weight]"
+            if feature.kind in LANGUAGE_MODELS and feature.arguments.get("oov-feature", "0") != "0":
+                remedy = (
+                    "Toledo counts unknown words once: remove oov-feature=1 and its weight, the second, and tune again"
+                )
+            raise feature.error(message, remedy)
         weights.update(zip(names, values, strict=True))
     if given:
         message = f"weights for features that are not declared: {', '.join(given)}"
         raise file_error(path, None, message, "declare them in [feature] or remove their weights")
-    return MosesConfiguration(weights, **fields)
+    return MosesConfiguration(weights, **{**fields, "language_models": tuple(fields["language_models"])})
 
 
 def _read_sections(path: str | Path) -> dict[str, Section]:
@@ -160,7 +169,10 @@ def _read_sections(path: str | Path) -> dict[str, Section]:
         text = " ".join(split_words(line.split("#", 1)[0]))
         if text.startswith("[") and text.endswith("]"):
             name = text[1:-1]
-            if name in OLD_SECTIONS or name.startswith("weight-"):
+            if name == SPARSE_WEIGHTS:
+                message = f"[{name}] has weights of sparse features, which Toledo cannot take over"
+                raise file_error(path, number, message, "remove the section, and tune again")
+            if name in OLD_SECTIONS or (name.startswith("weight-") and name != OVERWRITE):
                 remedy = "convert the file with Moses' scripts/training/convert-moses-ini-to-v2.perl"
                 raise file_error(path, number, f"[{name}] is a section of the old format (before 2013)", remedy)
             lines = sections.setdefault(name, [])
@@ -184,22 +196,22 @@ def _refuse_factors(path: str | Path, sections: Mapping[str, Section]) -> None:
 
 def _decoding_paths(path: str | Path, lines: Section, tables: int) -> list[int]:
     """Return the number of the phrase table of each decoding path."""
-    chosen: list[int] = []
+    chosen: dict[int, None] = {}
     for number, text in lines:
-        step = re.fullmatch(r"(?:(\d+) )?T (\d+)", text)
+        step = re.fullmatch(r"(?:(\d{1,9}) )?T (\d{1,9})", text, re.ASCII)
         if step is None or int(step[1] or 0) != len(chosen):
             message = f"[mapping] {text}: Toledo has no factored models, and one table in each decoding path"
             raise file_error(path, number, message, "write 0 T 0, and for a second phrase table 1 T 1")
         if int(step[2]) >= tables or int(step[2]) in chosen:
             why = "is in two decoding paths" if int(step[2]) in chosen else "is not declared"
             raise file_error(path, number, f"[mapping] {text}: phrase table {step[2]} {why}", "correct [mapping]")
-        chosen.append(int(step[2]))
+        chosen[int(step[2])] = None
     if not lines and tables < 2:
         return list(range(tables))
     if len(chosen) < tables:
         message = f"[mapping] has {len(chosen)} decoding paths for {tables} phrase tables"
         raise file_error(path, lines[-1][0] if lines else None, message, "write a line for each: 0 T 0, 1 T 1")
-    return chosen
+    return list(chosen)
 
 
 def _phrase_tables(
@@ -208,17 +220,22 @@ def _phrase_tables(
     """Return the phrase tables in the order of their decoding paths."""
     paths, lengths = _decoding_paths(path, sections.get("mapping", []) if declared else [], len(declared)), list[int]()
     for number, text in sections.get("decoding-graph-backoff", []):
-        if not (text.isascii() and text.isdigit()) or len(lengths) == len(paths):
+        length = whole_number(text)
+        if length is None or len(lengths) == len(paths):
             message = f"[decoding-graph-backoff] {text!r} is not a number of words of a decoding path"
             raise file_error(path, number, message, "write a line for each path: 0, or the longest phrase, in words")
-        lengths.append(int(text) if lengths else 0)
+        lengths.append(length if lengths else 0)
     lengths += [0] * (len(paths) - len(lengths))
     found = {}
     for table, length in zip(paths, lengths, strict=True):
         feature = declared[table]
-        columns = feature.number("num-features")
+        columns = feature.number("num-features", MOST_SCORES)
         if columns is not None and columns < len(SCORE_FEATURES):
-            raise feature.error(f"a phrase table with {columns} scores", f"use one with {', '.join(SCORE_FEATURES)}")
+            remedy = (
+                f"a table needs {', '.join(SCORE_FEATURES)}: write 1 for a score that it lacks in each of its lines, "
+                f"then num-features={len(SCORE_FEATURES)}, and 0 for its weight"
+            )
+            raise feature.error(f"a phrase table with {columns} scores", remedy)
         names = SCORE_FEATURES if columns is None else column_names(columns)
         found[feature] = PhraseTableFile(feature.path, TablePart(names, length))
     return found
@@ -238,19 +255,18 @@ def _distortion_limit(path: str | Path, lines: Section) -> int | None:
     if not lines:
         return None
     number, text = lines[-1]
-    try:
-        limit = int(text)
-    except ValueError:
-        message = f"the distortion limit {text!r} is not a whole number"
-        raise file_error(path, number, message, "write 6") from None
-    return None if limit < 0 else limit
+    limit = whole_number(text.removeprefix("-"))
+    if limit is None:
+        message = f"the distortion limit {text!r} is not a whole number up to {LARGEST_WHOLE}"
+        raise file_error(path, number, message, "write 6, or -1 for no limit")
+    return None if text.startswith("-") and limit else limit
 
 
 def _read_features(path: str | Path, lines: Section) -> Iterator[Feature]:
     """Yield feature declarations; one without a name is called after its kind, with a number from 0."""
     unnamed: Counter[str] = Counter()
     for line, text in lines:
-        kind, *parts = text.split()
+        kind, *parts = split_words(text)
         if malformed := [part for part in parts if "=" not in part]:
             message = f"{malformed[0]!r} is not of the form key=value"
             raise file_error(path, line, message, "write: Kind key=value ...")
@@ -264,7 +280,7 @@ def _read_weights(path: str | Path, lines: Section) -> dict[str, tuple[float, ..
     weights: dict[str, tuple[float, ...]] = {}
     for line, text in lines:
         name, _, rest = text.partition("=")
-        name, values = name.strip(), _finite_numbers(rest.split())
+        name, values = name.strip(), _finite_numbers(split_words(rest))
         if not name or not values or name in weights:
             what = "has weights already" if name in weights else "is not of the form Name= number ..."
             raise file_error(path, line, f"{text!r} {what}", "write, for example: LM0= 0.5")
@@ -273,12 +289,12 @@ def _read_weights(path: str | Path, lines: Section) -> dict[str, tuple[float, ..
 
 
 def _finite_numbers(texts: Iterable[str]) -> tuple[float, ...]:
-    """Return the numbers, or none if one of the texts is not a finite number."""
+    """Return the numbers, or none if one of the texts is not a number, infinite or too large for a weight."""
     try:
         values = tuple(map(float, texts))
     except ValueError:
         return ()
-    return values if all(map(math.isfinite, values)) else ()
+    return values if all(abs(value) <= LARGEST_WEIGHT for value in values) else ()
 
 
 def _add_feature(feature: Feature, fields: dict[str, Any]) -> tuple[str, ...]:
@@ -286,9 +302,9 @@ def _add_feature(feature: Feature, fields: dict[str, Any]) -> tuple[str, ...]:
     if feature.kind in ONE_WEIGHT:
         return (ONE_WEIGHT[feature.kind],)
     if feature.kind in LANGUAGE_MODELS:
-        others = fields.get("language_models", ())
-        fields["language_models"] = (*others, LanguageModelFile(feature.path, feature.number("order")))
-        return (lm_feature(len(others)),)
+        models = fields["language_models"]
+        models.append(LanguageModelFile(feature.path, feature.number("order")))
+        return (lm_feature(len(models) - 1),)
     if feature.kind == REORDERING:
         fields |= {"reordering_table": feature.path, "reordering_default": _reordering_default(feature)}
         return REORDERING_FEATURES
@@ -298,8 +314,9 @@ def _add_feature(feature: Feature, fields: dict[str, Any]) -> tuple[str, ...]:
 def _reordering_default(feature: Feature) -> tuple[float, ...] | None:
     """Check the type of a reordering model, and return its probabilities for unknown pairs."""
     kind, default = feature.arguments.get("type", "None"), feature.arguments.get("default-scores")
-    if kind.removesuffix("-allff") not in REORDERING_TYPES:
-        raise feature.error(f"a reordering model of type {kind}", f"Toledo reads {' and '.join(REORDERING_TYPES)}")
+    words = set(kind.split("-"))
+    if not REORDERING_WORDS <= words <= REORDERING_WORDS | REORDERING_OPTIONAL:
+        raise feature.error(f"a reordering model of type {kind}", f"use one of type {REORDERING_TYPE}")
     if default is None:
         return None
     values, size = _finite_numbers(default.split(",")), len(REORDERING_FEATURES)
@@ -352,7 +369,7 @@ def _declarations(configuration: MosesConfiguration) -> Iterator[tuple[str, str,
         default_scores = "" if default is None else f" default-scores={','.join(f'{score:.9g}' for score in default)}"
         line = (
             f"LexicalReordering name=LexicalReordering0 num-features={len(REORDERING_FEATURES)} "
-            f"type={REORDERING_TYPES[0]}-allff input-factor=0 output-factor=0 "
+            f"type={REORDERING_TYPE}-allff input-factor=0 output-factor=0 "
             f"path={_plain(configuration.reordering_table)}{default_scores}"
         )
         yield line, "LexicalReordering0", REORDERING_FEATURES

@@ -20,7 +20,8 @@ from itertools import count
 from pathlib import Path
 from typing import Literal
 
-from toledo.files import display_name, file_error, read_bytes_lines, write_lines
+from toledo.errors import InputError
+from toledo.files import display_name, file_error, read_bytes_lines, whole_number, write_lines
 from toledo.forest.constructors import FeatureValues
 from toledo.formats.fields import LARGEST, number_text, parse_number, words_text
 from toledo.formats.hypotheses import Entry, NBestList, PhraseSpan, in_lists
@@ -39,11 +40,12 @@ LAYOUT = "write: segment ||| words ||| Name= value … ||| score"
 
 BARS = re.compile(r"\|\|\|")
 FIRST_OF_SEVERAL = re.compile(r"(.+)_1")
-MARK = re.compile(r"\|(\d+)-(\d+)\|", re.ASCII)
+MARK = re.compile(r"\|(\d{1,9})-(\d{1,9})\|", re.ASCII)
 NOT_MARKED = re.compile(r"\|\|\||(^|\s)\|\d+-\d+\|(\s|$)")
 NOT_TEXT = re.compile(r"\|\|\||(^|\s)\|\d+-\d+\|$")  # the latter would be a mark of segmentation
-LINKS = re.compile(rb"\s*(\d+-\d+\s*)*")
-PHRASES = re.compile(rb"\s*(\d+(-\d+)?=(\d+(-\d+)?)?\s*)*")
+NO_BLANK = re.compile(rb"\s*\d+(?=\|\|\| )")  # Moses' tools read a number without a blank behind it, too
+LINKS = re.compile(rb"\s*(\d{1,9}-\d{1,9}(\s+|$))*")
+PHRASES = re.compile(rb"\s*(\d{1,9}(-\d{1,9})?=(\d{1,9}(-\d{1,9})?)?(\s+|$))*")
 
 
 def split_marks(words: list[str]) -> tuple[list[str], Phrases]:
@@ -163,12 +165,14 @@ class _Parser:
         self.ignored: set[int] = set()
 
     def parse(self, line: bytes, number: int) -> tuple[int, Entry]:
+        if number_alone := NO_BLANK.match(line):
+            line = number_alone[0] + b" " + line[number_alone.end() :]
         while b"||| |||" in line:  # an empty field with one space: make it two, so that each separator has its own
             line = line.replace(b"||| |||", b"|||  |||")
         fields = (b" " + line + b" ").split(SEPARATOR)
-        segment = fields[0].strip()
-        if not segment.isdigit():
-            raise ValueError(f"{segment.decode()!r} is not the number of a segment")
+        segment = whole_number(fields[0].strip().decode())
+        if segment is None:
+            raise ValueError(f"{fields[0].strip().decode()!r} is not the number of a segment")
         if len(fields) < 2:
             raise ValueError("no text after the number of the segment")
         words, phrases = split_marks(_words(fields[1]))
@@ -177,7 +181,7 @@ class _Parser:
         if len(fields) > 4:
             given, links = self.alignments(fields, number)
             phrases = given or phrases
-        return int(segment), Entry(words, features, 0.0, score, phrases, links)
+        return segment, Entry(words, features, 0.0, score, phrases, links)
 
     def values(self, fields: list[bytes]) -> tuple[dict[str, float], float | None]:
         """Return features and score from the third and the fourth field."""
@@ -269,8 +273,8 @@ def _line(segment: int, entry: Entry, features: Callable[[FeatureValues], str], 
     fields = [str(segment), text]
     phrases = "" if marked else phrases_text(entry.phrases)
     alignments = [text for text in (phrases, links_text(entry.links)) if text]
-    if entry.features or entry.score is not None or alignments:
-        fields.append(features(entry.features))
+    if entry.all_features or entry.score is not None or alignments:
+        fields.append(features(entry.all_features))
     if entry.score is not None or alignments:
         fields.append("" if entry.score is None else number_text(entry.score))
     return " ||| ".join((*fields, *alignments))
@@ -296,8 +300,12 @@ class _MosesText:
         place = 0
         while place < len(names):
             match = FIRST_OF_SEVERAL.fullmatch(names[place])
-            label, size = (match[1], self.run(names, place, match[1])) if match else (names[place], 1)
-            yield (label if size > 1 else names[place]), [features[name] for name in names[place : place + size]]
+            size = self.run(names, place, match[1]) if match else 1
+            label = match[1] if match and size > 1 else names[place]
+            if self.sizes.setdefault(label, size) != size:
+                message = f"features {label}_1 and later {label}: both would be labels {label}= in an n-best list"
+                raise InputError(message, remedy="rename one of them, or write JSON")
+            yield label, [features[name] for name in names[place : place + size]]
             place += size
 
     def run(self, names: list[str], place: int, label: str) -> int:
@@ -305,4 +313,4 @@ class _MosesText:
         size = 0
         while place + size < len(names) and names[place + size] == f"{label}_{size + 1}":
             size += 1
-        return size if self.sizes.setdefault(label, size) == size and label not in names else 1
+        return size if self.sizes.get(label, size) == size and label not in names else 1

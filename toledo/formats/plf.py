@@ -21,10 +21,11 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from toledo.errors import InputError
-from toledo.files import file_error, read_lines
+from toledo.files import file_error, read_lines, whole_number
 from toledo.forest.constructors import Arc, from_lattice
 from toledo.forest.forest import Forest
 from toledo.formats.fields import (
+    LARGEST,
     LatticeArc,
     WordLattice,
     lattice_of,
@@ -51,6 +52,7 @@ TOKEN = re.compile(
 ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
 Values = Literal["probabilities", "logarithms"]
 
+SURROGATES = range(0xD800, 0xE000)  # halves of characters
 LOWEST = -100.0  # for the logarithm of 0, as in Moses
 SCORE = "score"
 
@@ -143,10 +145,11 @@ class _PlfLine:
         for text, place in fields[:-1]:
             self.value(text, place, numbers, sparse)
         distance, place = fields[-1]
-        if not (distance.isascii() and distance.isdigit() and 0 < int(distance) < 2**31):
+        length = whole_number(distance)
+        if not length:
             remedy = "write how many states further it leads: 1, 2, …"
             raise self.error(f"the last number of an arc is {distance}", place, remedy)
-        return PlfArc(words, numbers, sparse, int(distance), column)
+        return PlfArc(words, numbers, sparse, length, column)
 
     def value(self, text: str, column: int, numbers: list[float], sparse: dict[str, float]) -> None:
         """Add a number, or a sparse feature `name=value`."""
@@ -166,11 +169,11 @@ class _PlfLine:
 
         def replace(match: re.Match[str]) -> str:
             code = match[1] or match[2] or match[3]
-            if code and int(code, 16) < 0x110000:
+            if code and int(code, 16) < 0x110000 and int(code, 16) not in SURROGATES:
                 return chr(int(code, 16))
             if match[4] not in ("\\", "'", '"'):
                 column = self.column + start + match.start()
-                raise self.error(f"{match[0]!r} in a word", column, r"escape only \\, \' and \"")
+                raise self.error(f"{match[0]!r} in a word", column, r"escape \\, \' and \", or a character by its code")
             return match[4]
 
         word = ESCAPE.sub(replace, text[start:-1])
@@ -246,7 +249,7 @@ def _to_file(value: float, name: str, values: Values) -> str:
         return number_text(value)
     if value == LOWEST:
         return "0"
-    if not -700 < value < 700:
+    if not -700 < value < math.log(LARGEST):  # beyond, it could not be read back
         raise InputError(
             f"the feature {name} has the value {value}, too far from 0 for a probability",
             remedy="write PLF values as logarithms",

@@ -22,12 +22,13 @@ from typing import Annotated, Any, NamedTuple
 from msgspec import UNSET, Meta, Struct, UnsetType, convert
 
 from toledo.errors import InputError
+from toledo.files import LARGEST_WHOLE
 from toledo.formats.fields import LARGEST, parse_number
 from toledo.formats.hypotheses import Entry, Extra, PhraseSpan, SegmentId
 from toledo.text.vocabulary import split_words
 
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
-Place = Annotated[int, Meta(ge=-1)]
+Place = Annotated[int, Meta(ge=-1, le=LARGEST_WHOLE)]
 Fields = Mapping[str, tuple[str, ...]]
 
 USUAL = {  # names of keys, in the order in which they are looked for
@@ -61,7 +62,7 @@ class HypothesisObject(Struct):
     score: Number | None = None
     logprob: Number | None = None
     logprobs: list[Number | None] | None = None  # of tokens
-    num_tokens: Annotated[int, Meta(ge=1)] | None = None
+    num_tokens: Annotated[int, Meta(ge=1, le=LARGEST_WHOLE)] | None = None
     features: dict[str, Number] | None = None
     links: list[tuple[Place, Place]] | None = None
     phrases: list[tuple[Place, Place, Place, Place]] | None = None
@@ -88,7 +89,7 @@ class HypothesisObject(Struct):
 class RowObject(HypothesisObject):
     """Toledo's own row: a hypothesis with the id of its segment, or all hypotheses of a segment."""
 
-    id: Annotated[int, Meta(ge=0)] | str | UnsetType = UNSET
+    id: Annotated[int, Meta(ge=0, le=LARGEST_WHOLE)] | str | UnsetType = UNSET
     hypotheses: list[str | HypothesisObject | None] | UnsetType = UNSET
     scores: list[Number | None] | None = None
     logprobs: list[Any] | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from math import log
@@ -94,6 +94,8 @@ def json_problem(error: Exception) -> str:
         return "too many brackets within each other"
     if isinstance(error, UnicodeEncodeError):
         return "half of a surrogate pair, which is not a character"
+    if "int_max_str_digits" in str(error):  # what Python says is about its own settings
+        return "a number with thousands of digits"
     return f"{error.msg} (column {error.colno})" if isinstance(error, json.JSONDecodeError) else str(error)
 
 
@@ -178,8 +180,8 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse an object that repeats a key, as cdec's forests do."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} occurs twice")
+        names = Counter(name for name, _ in pairs)
+        raise ValueError(f"the key {next(name for name in names if names[name] > 1)!r} occurs twice")
     return found
 
 

@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 SCORE_WITHOUT_UNKNOWN = -100.0  # KenLM's choice for a model without <unk>
 BINARY = b"mmap lm "  # how the binary files of KenLM begin
-COUNT = re.compile(rb"ngram (\d+) ?= ?(\d+)")
+COUNT = re.compile(rb"ngram (\d{1,9}) ?= ?(\d{1,18})")
 REMEDY = "make or copy the file again"
 
 LINES_AT_ONCE = 50_000
@@ -94,7 +94,8 @@ def _read_counts(reader: LineReader) -> list[int]:
     while (line := b" ".join(reader.next_line("\\1-grams:"))) != b"\\1-grams:":
         match = COUNT.fullmatch(line)
         if not match or int(match[1]) != len(counts) + 1:
-            what = f"expected the number of {len(counts) + 1}-grams or \\1-grams:, found {line[:80].decode()!r}"
+            found = line[:80].decode(errors="replace")
+            what = f"expected the number of {len(counts) + 1}-grams or \\1-grams:, found {found!r}"
             raise reader.error(what, f"write in the header: ngram {len(counts) + 1}=...")
         counts.append(int(match[2]))
     if not 1 <= len(counts) <= MOST_WORDS:

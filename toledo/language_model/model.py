@@ -386,9 +386,10 @@ def load_language_model(directory: str | Path, vocabulary: Vocabulary) -> Langua
         raise InputError(message, file=file, remedy="make it again")
     if not {"vocabulary.bytes", "vocabulary.offsets"} <= arrays.keys():
         raise InputError("lacks the vocabulary", file=file, remedy="restore the directory or make it again")
-    own = Vocabulary.from_arrays(arrays["vocabulary.bytes"], arrays["vocabulary.offsets"])
     ngrams = {name.removeprefix("ngrams."): array for name, array in arrays.items() if name.startswith("ngrams.")}
-    return LanguageModel(BackoffModel.from_arrays(ngrams, len(own)), own).with_vocabulary(vocabulary)
+    with storage.assembling(file):
+        own = Vocabulary.from_arrays(arrays["vocabulary.bytes"], arrays["vocabulary.offsets"])
+        return LanguageModel(BackoffModel.from_arrays(ngrams, len(own)), own).with_vocabulary(vocabulary)
 
 
 def read_language_model(path: str | Path, vocabulary: Vocabulary, progress: Progress = silent) -> LanguageModel:

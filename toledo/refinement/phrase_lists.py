@@ -146,8 +146,8 @@ class PhraseLists:
             if content["format"] != FORMAT:
                 raise ValueError(f"format {content['format']}, this version reads {FORMAT}")
             own = ListArrays(*(arrays[name] for name in ListArrays._fields))
-            return cls(own, tuple(content["feature_names"]), int(content["table_size"]))
-        except (KeyError, TypeError, ValueError) as error:
+            return cls(own, storage.strings(content, "feature_names"), int(content["table_size"]))
+        except storage.DAMAGE as error:
             raise InputError(
                 f"not n-best lists of phrase pairs: {error}", file=directory, remedy="remove it to make it again"
             ) from None

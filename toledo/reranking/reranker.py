@@ -92,10 +92,8 @@ class Reranker:
             raise ModelError(
                 f"reranker format {content.get('format')}, this version reads {FORMAT}", file=file, remedy=remedy
             )
-        try:
+        with storage.assembling(file, remedy):
             return cls(TranslationFeatures.from_arrays(arrays), Weights.from_table(content, file), int(content["size"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise ModelError(f"does not fit together: {error}", file=file, remedy=remedy) from None
 
 
 def first_weights(norm: float) -> Weights:

@@ -16,6 +16,7 @@ import math
 import shutil
 import signal
 import threading
+import weakref
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -31,6 +32,7 @@ from numpy.typing import NDArray
 from toledo import storage
 from toledo.errors import RunError
 from toledo.files import atomic_writer
+from toledo.locks import hold_directory
 
 log = logging.getLogger(__name__)
 
@@ -158,6 +160,7 @@ class Checkpoint:
         """Return the saved run to resume, or None for a new one; an unfinished run is never replaced."""
         if not self.file.is_file():
             return None
+        self._hold()
         header = read_header(self.file)
         if not self.resume:
             if header.stopped:
@@ -176,8 +179,13 @@ class Checkpoint:
     def begin(self) -> None:
         """Clear the directory of a finished run, and fail early if it cannot be written."""
         self.directory.mkdir(parents=True, exist_ok=True)
+        self._hold()
         self.file.unlink(missing_ok=True)
         self.keep(())
+
+    def _hold(self) -> None:
+        """Refuse a directory that a run of another process is writing to, until this object is gone."""
+        weakref.finalize(self, hold_directory(self.directory))
 
     def save(self, content: Mapping[str, Any]) -> None:
         """Write how far the run is."""

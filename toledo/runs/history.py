@@ -6,12 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from toledo.runs.checkpoint import FORMAT, read_run, write_json
 from toledo.weights import Weights
 
-Bound = tuple[float | None, float | None]  # JSON has no infinity
+LARGEST = 1e100  # sums and squares of such numbers are finite
+
+Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
+Bound = tuple[Number | None, Number | None]  # JSON has no infinity
 
 
 @dataclass(frozen=True)
@@ -26,18 +31,18 @@ class Round:
     """
 
     number: int
-    weights: Mapping[str, float]
-    score: float
-    dev_score: float | None = None
-    objective: float | None = None
+    weights: Mapping[str, Number]
+    score: Number
+    dev_score: Number | None = None
+    objective: Number | None = None
     hypotheses: int = 0
     new: int = 0
     empty: int = 0
-    change: float = 0.0
-    search_seconds: float = 0.0
-    tuning_seconds: float = 0.0
-    details: Mapping[str, float] = field(default_factory=dict)
-    path: tuple[float, ...] = ()
+    change: Number = 0.0
+    search_seconds: Number = 0.0
+    tuning_seconds: Number = 0.0
+    details: Mapping[str, Number] = field(default_factory=dict)
+    path: tuple[Number, ...] = ()
     stage: int = 0
     trained: tuple[str, ...] = ()
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from toledo.errors import InputError
 from toledo.files import atomic_writer, write_lines
+from toledo.locks import partial_directory
 from toledo.progress import Advance, Progress, silent
 from toledo.results import Result
 from toledo.sample.clauses import INVERTED, MAIN, QUESTION, SUBORDINATE, clause
@@ -174,7 +175,14 @@ class ExampleData(Result):
         folder = Path(directory)
         if folder.is_dir() and (strange := sorted({path.name for path in folder.iterdir()} - FILES)):
             raise InputError(f"the directory holds {strange[0]!r}", file=folder, remedy="name a new directory")
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with partial_directory(folder) as new:  # a full disk leaves nothing behind
+            self._write(new, progress)
+            folder.mkdir(exist_ok=True)
+            for file in sorted(new.iterdir()):
+                file.replace(folder / file.name)
+
+    def _write(self, folder: Path, progress: Progress) -> None:
         sizes = {"train": self.num_train, "tune": self.num_tune, "test": self.num_test}
         with progress("writing example data", sum(sizes.values())) as advance:
             for part, size in sizes.items():

@@ -6,6 +6,7 @@ of words that begin a sentence. The same is done to text that it translates, and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,6 +21,7 @@ from toledo.text.tokenizers import TOKENIZERS, Blanks, PieceModel, Tokenizer, la
 from toledo.text.tokens import Truecaser, detruecase, escape_markup, looks_tokenized, raw_word, unescape
 from toledo.text.vocabulary import Vocabulary, split_words
 
+DECODER_MARKUP = re.compile(r"<\w+ (?:translation|prob)=\"[^\"<>]*\"|<wall ?/>|<zone>")  # of Moses, with -xml-input
 ENOUGH_LINES, ENOUGH_LETTERS = 5, 20  # to say anything about the case or the script of a text
 PIECES = "pieces"
 RARE = "rare_"  # before the names of arrays
@@ -74,6 +76,8 @@ class TextSide:
         A `vocabulary` is that of a model: a word that it knows is not taken for one with punctuation.
         """
         if not self.raw:
+            if marked := next((found for found in map(DECODER_MARKUP.search, texts) if found), None):
+                return f"{marked[0]} is taken as words: Toledo does not follow Moses' markup of the input; remove it"
             word = raw_word(texts)
             if word is None or any(known is not None and word in known for known in (vocabulary, self.rare)):
                 return ""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from toledo.errors import InputError, MissingExtraError
-from toledo.files import open_to_read
+from toledo.files import read_whole
 from toledo.settings import Meta, Named, Registry, Settings
 
 ENGLISH = "en"
@@ -181,8 +181,7 @@ class SentencePiece(Tokenizer):
 
 
 def _read_pieces(file: Path) -> PieceModel:
-    with open_to_read(file) as stream:
-        found = PieceModel(stream.read())
+    found = PieceModel(read_whole(file))
     try:
         found.tokenize("", "")
     except RuntimeError:

@@ -14,6 +14,7 @@ from toledo.errors import InputError
 UNKNOWN, BEGIN, END = 0, 1, 2
 RESERVED = ("<unk>", "<s>", "</s>")
 
+SPACES = b" \t\r\n\f\v"
 _SPACE = re.compile(r"[ \t\r\n\f\v]+")
 
 
@@ -87,6 +88,7 @@ class Vocabulary:
     @classmethod
     def from_arrays(cls, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Vocabulary:
         """Return what `to_arrays` gave."""
+        _require_words(data, offsets)
         content, bounds = data.tobytes(), offsets.tolist()
         vocabulary = cls()
         words = (content[begin:end] for begin, end in pairwise(bounds))
@@ -105,6 +107,15 @@ class Vocabulary:
         if len(known) < len(self._ids):
             known = self._words = known + [word.decode("utf-8") for word in islice(self._ids, len(known), None)]
         return known
+
+
+def _require_words(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+    """Refuse a stored vocabulary whose words overlap, have no letters, or would be read as several."""
+    bounds = offsets[0] if offsets.size else -1, offsets[-1] if offsets.size else -1
+    if bounds != (0, data.size) or np.any(np.diff(offsets) < 1):
+        raise InputError("the words of a stored vocabulary do not fit together", remedy="make it again")
+    if np.isin(data, np.frombuffer(SPACES, np.uint8)).any():
+        raise InputError("a stored vocabulary has a word with white space in it", remedy="make it again")
 
 
 class _Growing(dict[bytes, int]):

@@ -74,9 +74,9 @@ class Lines:
         """Return a row for each x and a column for each named curve."""
         named = [(one.name, dict(one.points)) for one in self.series if one.name]
         xs = sorted({x for _, points in named for x in points})
+        columns = [(points, _digits(points.values())) for _, points in named]
         return [self.x, *(name for name, _ in named)], [
-            [shown(x), *(fixed(points[x], _digits(points.values())) if x in points else "" for _, points in named)]
-            for x in xs
+            [shown(x), *(fixed(points[x], digits) if x in points else "" for points, digits in columns)] for x in xs
         ]
 
     def _mark(self, across: Scale, frame: Frame) -> Child:

@@ -337,11 +337,13 @@ class TrainingLoop(Loop[TrainingState]):
         try:
             content, arrays = storage.load(directory, STATE)
             gains = Gains(content["steepness"], *(np.array(arrays[name]) for name in ARRAYS))
-            state = TrainingState(content["step"], content["weights"], tuple(content["names"]), gains)
+            state = TrainingState(content["step"], content["weights"], storage.strings(content, "names"), gains)
         except InputError as error:
             raise RunError(f"{error.file}: {error.message}", remedy=AGAIN) from None
         except KeyError as error:
             raise RunError(f"{directory / STATE}: lacks {error}", remedy=AGAIN) from None
+        except storage.DAMAGE as error:
+            raise RunError(f"{directory / STATE}: does not fit together: {error}", remedy=AGAIN) from None
         if isinstance(self.source, DocumentSource):
             self.source.chains.put(arrays)
         return state

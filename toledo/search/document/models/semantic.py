@@ -258,8 +258,8 @@ class SemanticSpace:
         """Read what `save` wrote."""
         content, arrays = storage.load(directory, DESCRIPTION)
         try:
-            return cls(tuple(content["words"]), np.array(arrays["vectors"]), np.array(arrays["worth"]))
-        except (KeyError, ValueError) as error:
+            return cls(storage.strings(content, "words"), np.array(arrays["vectors"]), np.array(arrays["worth"]))
+        except storage.DAMAGE as error:
             remedy = "train it again"
             raise InputError(f"not a semantic space: {error}", file=Path(directory), remedy=remedy) from None
 
