@@ -63,3 +63,4 @@ def test_what_is_wrong_is_said_at_once(model: Path, tmp_path: Path):
         port = taken.getsockname()[1]
         assert f"cannot listen on 127.0.0.1, port {port}" in run("serve", model, "--port", port).stderr
     assert "words" in run("serve", model, "--words", "0").stderr
+    assert "does not become ready" in run("serve", model, "--port", "0", "--memory", "1").stderr

@@ -127,6 +127,12 @@ def test_what_is_not_there(client: Client, kept: str):
     assert client.get(f"{V1}/compare/nothing/scores").status == 404
 
 
+@pytest.mark.parametrize("tokenizer", ["spm", "flores200", "no"])
+def test_tokenizers_that_load_files_are_refused(client: Client, tokenizer: str):
+    problem = client.problem("/compare", {**ASKED, "tokenize": tokenizer})
+    assert (problem["status"], problem["where"]) == (422, "/tokenize")
+
+
 @pytest.fixture
 def forgetful() -> Iterator[Client]:
     with small_server(keep=0.0) as server:
@@ -135,4 +141,4 @@ def forgetful() -> Iterator[Client]:
 
 def test_nothing_is_kept_without_memory_for_it(forgetful: Client):
     state = forgetful.job("/compare", ASKED)
-    assert forgetful.get(f"{V1}/compare/{state['result']['id']}/scores").status == 410
+    assert (state["state"], state["problem"]["status"]) == ("failed", 413)

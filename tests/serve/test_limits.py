@@ -161,7 +161,7 @@ def test_above_the_ceiling_of_memory_nothing_is_begun():
 
 
 def test_a_ceiling_that_nothing_fits_under_is_refused():
-    with pytest.raises(RunError, match="does not become ready: The server has no memory"):
+    with pytest.raises(RunError, match="does not become ready: The server does not have enough memory"):
         small_server(memory=1.0)
 
 

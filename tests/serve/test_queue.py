@@ -178,7 +178,7 @@ def test_a_closed_queue_refuses_and_stops_what_waits():
             await asyncio.sleep(0.001)
         closed = asyncio.ensure_future(queue.close(0.05))
         await asyncio.sleep(0.01)
-        with pytest.raises(ServeError, match="about to end"):
+        with pytest.raises(ServeError, match="shutting down"):
             await queue.run(Call(), Work("w", function), [1])
         assert await closed is False
         gate.set()

@@ -86,7 +86,9 @@ async def read_request(action: Action[Any, Any], request: Request) -> Any:
         return msgspec.convert(dict(request.query_params), action.request, strict=False)
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media != JSON:
-        raise ServeError(415, "not-json", f"The body is {media or 'of no type'}", f"Send it as {JSON}.")
+        raise ServeError(
+            415, "not-json", f"The body has {f'type {media}' if media else 'no type'}", f"Send it as {JSON}."
+        )
     return msgspec.json.decode(await request.body(), type=action.request)
 
 

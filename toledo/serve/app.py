@@ -62,7 +62,7 @@ async def _live(request: Request) -> Response:
 async def _ready(request: Request) -> Response:
     engine: Engine = request.app.state.engine
     if not engine.ready:
-        title = "The server is about to end" if engine.closing else "The server is not ready yet"
+        title = "The server is shutting down" if engine.closing else "The server is not ready yet"
         return api.failed(ServeError(503, "not-ready", title, headers={"Retry-After": "1"}), request)
     return JSONResponse({"ready": True})
 

@@ -13,7 +13,7 @@ STOPPED = {  # why: status, kind, title, detail
     "client gone": (499, "client-gone", "The client has gone", ""),
     "timeout": (504, "timeout", "The work took too long and was stopped", "Send less at a time."),
     "deleted": (410, "deleted", "The work was stopped", ""),
-    "closing": (503, "closing", "The server is about to end", ""),
+    "closing": (503, "closing", "The server is shutting down", ""),
 }
 
 

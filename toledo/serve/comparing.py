@@ -23,7 +23,7 @@ from toledo.metrics.significance.testing import Test, test_systems
 from toledo.serve.call import Call
 from toledo.serve.combining import check_systems
 from toledo.serve.jobs import Job
-from toledo.serve.names import check_metric
+from toledo.serve.names import check_metric, check_tokenizer
 from toledo.serve.problems import ServeError
 from toledo.serve.types import six
 from toledo.serve.work_types import (
@@ -188,6 +188,7 @@ async def start_comparison(engine: Engine, request: CompareRequest) -> JobStarte
         raise ServeError(422, "unknown-name", f"There is no system {request.baseline[:80]!r}", where="/baseline")
     for place, name in enumerate((*request.metrics, request.segment_metric)):
         check_metric(name, f"/metrics/{place}" if place < len(request.metrics) else "/segment_metric")
+    check_tokenizer(request.tokenize)
     engine.memory.require(100 * size * len(request.systems) * 20)
 
     async def work(job: Job) -> KeptComparison:

@@ -82,7 +82,7 @@ class Engine:
             await warm_up(self)
             self.ready = True
         except Exception as error:
-            self.failure = str(error)
+            self.failure = str(error) or type(error).__name__
             log.exception("the server does not become ready")
 
     def begin_to_end(self) -> None:

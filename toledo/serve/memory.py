@@ -30,5 +30,5 @@ class MemoryCeiling:
     def require(self, more: int) -> None:
         """Refuse work that needs this many more bytes."""
         if self.most_bytes is not None and resident_bytes() + more > self.most_bytes:
-            title = "The server has no memory for this now"
+            title = "The server does not have enough memory for this now"
             raise ServeError(503, "memory", title, "Send less at a time, or later.", headers={"Retry-After": "5"})

@@ -13,8 +13,9 @@ FOREST_RULES = (
 )  # fmt: skip
 LIST_RULES = ("mbr", "consensus", "lattice-mbr", "max-translation", "viterbi", "map", "aggregate-mbr", "pruning-mbr")
 METRICS = ("bleu", "chrf", "chrf++", "ter")
+TOKENIZERS = ("none", "13a", "intl", "char", "zh")
 SETTINGS = {  # of metrics, with the values that they may have; None: any number
-    "tokenize": ("none", "13a", "intl", "char", "zh"),
+    "tokenize": TOKENIZERS,
     "lowercase": ("true", "false"),
     "word_order": None,
     "char_order": None,
@@ -42,6 +43,13 @@ def check_metric(name: str | None, where: str) -> None:
         if not fine:
             detail = f"Settings are {', '.join(SETTINGS)}."
             raise ServeError(422, "wrong-value", f"Metric {head!r} has no setting {key}={value!s:.40}", detail, where)
+
+
+def check_tokenizer(name: str | None) -> None:
+    """Refuse a tokenizer that is not served: some load a model from another host."""
+    if name is not None and name not in TOKENIZERS:
+        title = f"There is no tokenizer {name[:80]!r}"
+        raise ServeError(422, "unknown-name", title, f"Use {', '.join(TOKENIZERS)}.", "/tokenize")
 
 
 def _small(value: object) -> bool:

@@ -32,7 +32,7 @@ ERRORS = {
     "422": "a wrong value or an unknown field; `where` points to it",
     "429": "the queue is full; `Retry-After` says when to try again",
     "500": "an error of the server",
-    "503": "not ready, about to end, or short of memory",
+    "503": "not ready, shutting down, or short of memory",
     "504": "over the time-out; the work was stopped",
 }
 EXAMPLES: dict[str, Any] = {

@@ -110,7 +110,7 @@ class WorkQueue:
         ticket.waiting.extend(Item(ticket, place, value) for place, value in enumerate(values))
         with self._changed:
             if self._closed:
-                raise ServeError(503, "closing", "The server is about to end", headers={"Retry-After": "10"})
+                raise ServeError(503, "closing", "The server is shutting down", headers={"Retry-After": "10"})
             full = not call.patient and self._count_waiting() >= max(self.most_waiting, 1)
             if not full:
                 self._tickets.append(ticket)

@@ -39,7 +39,7 @@ LONGEST_HEADERS = 32_768
 
 
 class _EndingServer(uvicorn.Server):
-    """Tells the engine before it waits for connections to end: streams of events end only then."""
+    """Tells the engine before it waits for connections to end, as streams of events do only then; ends if it fails."""
 
     def __init__(self, engine: Engine, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -48,6 +48,9 @@ class _EndingServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         self._engine.begin_to_end()
         await super().shutdown(sockets)
+
+    async def on_tick(self, counter: int) -> bool:
+        return await super().on_tick(counter) or bool(self._engine.failure)
 
 
 class Server:
@@ -92,16 +95,20 @@ class Server:
         """Answer requests until a signal ends the process; a token that was made is shown once, here."""
         log.info("%s", self.url if show_token else self.url.partition("#")[0])
         self._server.run(sockets=[self._socket])
+        self._check()
 
     def start(self) -> Server:
         """Answer requests in a thread, and return when the server is ready."""
         thread = self._begin()
         while not self.engine.ready and thread.is_alive():
-            if self.engine.failure:
-                self.close()
-                raise RunError(f"the server does not become ready: {self.engine.failure}")
             time.sleep(0.01)
+        self._check()
         return self
+
+    def _check(self) -> None:
+        if self.engine.failure:
+            self.close()
+            raise RunError(f"the server does not become ready: {self.engine.failure}")
 
     def _begin(self) -> threading.Thread:
         self._thread = threading.Thread(target=self._serve, name="toledo serve", daemon=True)
