@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("toledo", "tests", "benchmarks", "experiments")
 LONGEST_FILE, LONGEST_FUNCTION = 500, 80
-MOST_FILES, MOST_LINES, MOST_PARAMETERS = 360, 69_000, 8  # what is there may fall; room for new capabilities
+MOST_FILES, MOST_LINES, MOST_PARAMETERS = 420, 78_000, 8  # what is there may fall; room for new capabilities
 COMPILED = {"kernel", "inner_kernel", "inlined"}
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 

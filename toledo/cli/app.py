@@ -85,6 +85,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         },
     },
     "Explore": {
+        "serve": "toledo.cli.serve:serve",
         "report": "toledo.cli.report:report",
         "list": "toledo.cli.report:list_names",
         "example-data": "toledo.cli.report:example_data",
