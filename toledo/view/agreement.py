@@ -42,9 +42,7 @@ class Agreement:
         left = (NAMES if wide and number <= MOST_NUMBERS * 2 else 0.0) + LETTERS
         frame = _Frame(size, left, number)
         low, high = self.ends()
-        fields = [
-            self._field(row, column, frame, low, high) for row in range(number) for column in range(number)
-        ]
+        fields = [self._field(row, column, frame, low, high) for row in range(number) for column in range(number)]
         fields.sort(key=lambda one: 'class="field on"' in one)  # frames lie above
         return drawing(
             left + number * size + BRANCHES + 8,

@@ -21,8 +21,8 @@ def button(text: Child, kind: str = "", **attributes: str | float | bool | None)
 def choices(name: str, values: Mapping[str, str], chosen: str, description: str) -> Markup:
     """Return a row of buttons of which one is pressed; `values` are shown by their names."""
     buttons = [
-        tag("button", shown, type="button", data_set=f"{name}={value}", aria_pressed="true" if value == chosen else "false",
-            id=f"{name}-{value}")
+        tag("button", shown, type="button", data_set=f"{name}={value}", id=f"{name}-{value}",
+            aria_pressed="true" if value == chosen else "false")
         for value, shown in values.items()
     ]  # fmt: skip
     return tag("span", buttons, class_="choices", role="group", aria_label=description)
@@ -55,8 +55,8 @@ class Slider:
         """Return name, slider and number; a long one has its name and number above it."""
         number = tag("output", self.shown or fixed(self.value), id=f"value-{self.name}")
         slider = tag(
-            "input", type="range", name=self.name, id=f"slider-{self.name}", min=_exact(self.low), max=_exact(self.high),
-            step=_exact(self.step), value=_exact(self.value), aria_label=self.label,
+            "input", type="range", name=self.name, id=f"slider-{self.name}", min=_exact(self.low),
+            max=_exact(self.high), step=_exact(self.step), value=_exact(self.value), aria_label=self.label,
         )  # fmt: skip
         if long:
             return tag("div", tag("div", tag("span", self.label), number, class_="row spread"), slider)

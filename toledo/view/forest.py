@@ -153,3 +153,57 @@ def _edge_label(edge: Drawn, box: Box, center: tuple[float, float]) -> Iterator[
         yield tag("circle", cx=x, cy=y, r=DOT, class_="dot")
     if edge.value:
         yield label(edge.value, x, y + ((LINE + 4) / 2 + 10 if edge.label else DOT + 10), "value")
+
+
+@dataclass(frozen=True)
+class WindowEdge:
+    """An edge with its place in a drawing: the middle of its label, and a line from each tail, then one to the head."""
+
+    label: str
+    text: str
+    posterior: float
+    best: bool
+    center: Point
+    width: float
+    lines: Sequence[Sequence[Point]]
+
+
+def forest_window(
+    nodes: Sequence[Point], edges: Sequence[WindowEdge], size: tuple[float, float], goal: Point | None, name: str
+) -> Markup:
+    """Return what a window shows of a placed forest; `size` is that of the whole drawing, `name` that of the forest."""
+    ranked = sorted(edges, key=lambda one: (one.best, one.posterior))
+    lines = [
+        tag("g", tag("title", one.text), _placed_lines(one), class_="best" if one.best else None) for one in ranked
+    ]
+    labels = [
+        tag("g", tag("title", one.text), _placed_label(one), class_="best" if one.best else None) for one in ranked
+    ]
+    circles = [tag("circle", cx=x, cy=y, r=RADIUS, class_="node") for x, y in nodes]
+    inner = None if goal is None else tag("circle", cx=goal[0], cy=goal[1], r=RADIUS - 3, class_="node")
+    return tag(
+        "svg", tag("defs", _arrow("arrow"), _arrow("best-arrow")), lines, labels, circles, inner, class_="forest",
+        role="img", aria_label=f"the likeliest {len(edges)} edges of the forest", data_width=size[0],
+        data_height=size[1], data_name=name, data_own="viewBox",
+    )  # fmt: skip
+
+
+def _placed_lines(one: WindowEdge) -> Iterator[Markup]:
+    strength = math.sqrt(max(one.posterior, 0.0))
+    for number, line in enumerate(one.lines):
+        marker = f"url(#{'best-' if one.best else ''}arrow)" if number == len(one.lines) - 1 else None
+        yield tag(
+            "path", d=_curve(list(line)), class_="line", stroke_width=1 + 2 * strength,
+            opacity=0.35 + 0.65 * strength, marker_end=marker,
+        )  # fmt: skip
+
+
+def _placed_label(one: WindowEdge) -> Iterator[Markup]:
+    (x, y), height = one.center, LINE + 4
+    if one.label:
+        yield tag("rect", x=x - one.width / 2, y=y - height / 2, width=one.width, height=height, rx=height / 2,
+                  class_="label")  # fmt: skip
+        yield label(one.label, x, y + 4.5, "word")
+    else:
+        yield tag("circle", cx=x, cy=y, r=DOT, class_="dot")
+    yield label(f"{one.posterior:.2f}", x, y + (height / 2 + 10 if one.label else DOT + 10), "value")

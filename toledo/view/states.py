@@ -19,7 +19,7 @@ def empty(sentence: str, *advice: Child, command: str = "") -> Markup:
 
 
 @dataclass(frozen=True)
-class Problem:
+class Alert:
     """What is wrong, where, what to do, and what was kept."""
 
     title: str
@@ -29,7 +29,7 @@ class Problem:
     line: int | None = None  # of the input, to go there
 
 
-def problem(one: Problem, place: str = "problem") -> Markup:
+def alert(one: Alert, place: str = "problem") -> Markup:
     """Return an error, to which a page moves the focus."""
     go = None if one.line is None else button(f"Go to line {one.line}", data_do="line", data_line=one.line)
     return tag(
@@ -50,7 +50,7 @@ def problem(one: Problem, place: str = "problem") -> Markup:
 
 
 @dataclass(frozen=True)
-class Progress:
+class Meter:
     """How far work is: `rate` is in `unit` a second; `left` are seconds."""
 
     what: str
@@ -62,8 +62,8 @@ class Progress:
     job: str = ""  # what Stop ends
 
 
-def progress(one: Progress, place: str = "progress") -> Markup:
-    """Return a meter, with rate and time left where they are known."""
+def progress(one: Meter, events: str = "", place: str = "progress") -> Markup:
+    """Return a meter, with rate and time left where they are known; `events` is where news of it are read."""
     total = "" if one.total is None else f" of {one.total:,.0f}"
     share = 0.0 if not one.total else 100 * min(one.done / one.total, 1.0)
     meter = tag(
@@ -80,7 +80,7 @@ def progress(one: Progress, place: str = "progress") -> Markup:
         tag("div", tag("span", ", ".join(words), class_="note"), stop, class_="row spread"),
         class_="card progress",
         id=place,
-        data_job=one.job or None,
+        data_events=events or None,
         role="status",
     )
 

@@ -130,7 +130,9 @@ def reasons(parts: Sequence[tuple[str, float]], total: float, name: str = "diffe
             class_="number"))
         for name, value in some
     ]  # fmt: skip
-    below = tag("div", tag("span", name), tag("b", fixed(total, 2, sign=True), class_="number"), class_="row spread sum")
+    below = tag(
+        "div", tag("span", name), tag("b", fixed(total, 2, sign=True), class_="number"), class_="row spread sum"
+    )
     return tag("div", rows or tag("p", "No feature differs.", class_="note"), below, class_="reasons")
 
 
@@ -143,10 +145,10 @@ def _bar(share: float) -> Markup:
 
 
 def _signed_bar(share: float) -> Markup:
-    size = 48 * abs(share)
+    size, kind = 48 * abs(share), "less" if share < 0 else "more"
     return tag(
         "svg",
-        tag("rect", x=50 - size if share < 0 else 50.0, y=1, width=size, height=10, class_="less" if share < 0 else "more"),
+        tag("rect", x=50 - size if share < 0 else 50.0, y=1, width=size, height=10, class_=kind),
         tag("line", x1=50, x2=50, y1=0, y2=12, class_="zero"),
         viewBox="0 0 100 12", preserveAspectRatio="none", aria_hidden="true",
     )  # fmt: skip
