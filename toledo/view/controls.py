@@ -28,10 +28,13 @@ def choices(name: str, values: Mapping[str, str], chosen: str, description: str)
     return tag("span", buttons, class_="choices", role="group", aria_label=description)
 
 
-def select(name: str, values: Mapping[str, str], chosen: str, description: str) -> Markup:
+def select(
+    name: str, values: Mapping[str, str], chosen: str, description: str, **attributes: str | bool | None
+) -> Markup:
     """Return a list of which one is selected, behind its description."""
     options = [tag("option", shown, value=value, selected=value == chosen) for value, shown in values.items()]
-    return tag("label", description, " ", tag("select", options, name=name, id=f"select-{name}"), class_="row note")
+    chooser = tag("select", options, name=name, id=f"select-{name}", **attributes)
+    return tag("label", description, " ", chooser, class_="row note")
 
 
 def chip(text: str, set_: str, description: str) -> Markup:

@@ -8,7 +8,7 @@ from itertools import accumulate
 from string import ascii_letters
 
 from toledo.view.markup import Markup, join, tag
-from toledo.view.svg import drawing, label, text_width
+from toledo.view.svg import Drawing, drawing, label, text_width
 from toledo.view.text import shade
 
 NOTHING = "–"
@@ -77,7 +77,7 @@ def network(columns: Columns, systems: Sequence[str]) -> Markup:
     )
 
 
-def network_drawing(columns: Columns, systems: Sequence[str]) -> Markup:
+def network_drawing(columns: Columns, systems: Sequence[str]) -> Drawing:
     """Return the drawing of a network: the more votes a box has, the stronger its shade; the result is framed."""
     widths = [_column_width(column, len(systems)) for column in columns]
     lefts = list(accumulate((width + GAP for width in widths), initial=MARGIN))

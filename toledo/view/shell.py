@@ -25,12 +25,16 @@ LOGO = "M2 5h5c4 0 3 5 6 5h5M2 15h5c4 0 3-5 6-5M2 10h4"
 
 @dataclass(frozen=True)
 class Shell:
-    """A page of the server: its key in `PAGES`, a line below its title, and whether it is an empty frame."""
+    """A page of the server: its key in `PAGES` and a line below its title.
+
+    `actions` are link and export; a page that is to `ask` has something to show before anything was given.
+    """
 
     page: str
     note: str = ""
-    actions: bool = True  # link and export
+    actions: bool = True
     title: str = ""
+    ask: bool = False
 
     def html(self, *parts: Child) -> str:
         """Return the whole page around its first parts."""
@@ -47,7 +51,7 @@ class Shell:
             "body",
             tag("a", "To the content", href="#main", class_="skip"),
             bar(self.page),
-            tag("main", self._head(title), *parts, id="main", data_drop=True),
+            tag("main", self._head(title), *parts, id="main", data_ask=self.ask),
             _keys(),
             data_page=self.page or "help",
         )

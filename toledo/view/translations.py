@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toledo.view.markup import Markup, join, tag
+from toledo.view.svg import signed_bar
 from toledo.view.tables import Cell, fixed, table
 from toledo.view.text import DOUBTFUL, against, shade
 
@@ -126,7 +127,7 @@ def reasons(parts: Sequence[tuple[str, float]], total: float, name: str = "diffe
     largest = max((abs(value) for _, value in parts), default=0.0) or 1.0
     some = sorted((one for one in parts if abs(one[1]) >= SMALL), key=lambda one: -abs(one[1]))
     rows = [
-        tag("div", tag("span", name, title=name), _signed_bar(value / largest), tag("span", fixed(value, 2, sign=True),
+        tag("div", tag("span", name, title=name), signed_bar(value / largest), tag("span", fixed(value, 2, sign=True),
             class_="number"))
         for name, value in some
     ]  # fmt: skip
@@ -141,14 +142,4 @@ def _bar(share: float) -> Markup:
         "svg", tag("rect", width=MOST_BAR, height=8, rx=2, class_="track"),
         tag("rect", width=MOST_BAR * min(max(share, 0.0), 1.0), height=8, rx=2, class_="bar"),
         width=MOST_BAR, height=8, viewBox=f"0 0 {MOST_BAR:g} 8", aria_hidden="true", class_="spark",
-    )  # fmt: skip
-
-
-def _signed_bar(share: float) -> Markup:
-    size, kind = 48 * abs(share), "less" if share < 0 else "more"
-    return tag(
-        "svg",
-        tag("rect", x=50 - size if share < 0 else 50.0, y=1, width=size, height=10, class_=kind),
-        tag("line", x1=50, x2=50, y1=0, y2=12, class_="zero"),
-        viewBox="0 0 100 12", preserveAspectRatio="none", aria_hidden="true",
     )  # fmt: skip

@@ -16,7 +16,7 @@ from toledo.serve.actions import Action
 from toledo.serve.api import endpoint
 from toledo.serve.call import Call
 from toledo.serve.engine import Engine
-from toledo.serve.pages import choose, translate
+from toledo.serve.pages import choose, combine, compare, documents, runs, translate
 from toledo.serve.pages.asked import View, ViewRequest
 from toledo.serve.problems import ServeError
 from toledo.serve.work_types import Problem
@@ -42,6 +42,10 @@ class PageParts:
 PAGES: Mapping[str, PageParts] = {
     "translate": PageParts(translate.frame, translate.parts_of),
     "choose": PageParts(choose.frame, choose.parts_of),
+    "combine": PageParts(combine.frame, combine.parts_of),
+    "documents": PageParts(documents.frame, documents.parts_of),
+    "compare": PageParts(compare.frame, compare.parts_of),
+    "runs": PageParts(runs.frame, runs.parts_of),
 }
 
 

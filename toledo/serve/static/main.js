@@ -39,7 +39,10 @@ document.addEventListener("input", (event) => {
 
 document.addEventListener("change", async (event) => {
   const field = event.target;
-  if (field instanceof HTMLSelectElement && field.name) { core.choose(`${field.name}=${encodeURIComponent(field.value)}`); core.ask(); }
+  if (field instanceof HTMLSelectElement && field.name) {
+    core.choose(`${encodeURIComponent(field.name)}=${encodeURIComponent(field.value)}`);
+    if ("fresh" in field.dataset) actions.go(field); else core.ask();
+  }
   if (!(field instanceof HTMLInputElement)) return;
   if (field.type === "checkbox" && field.name) { core.choose(`${field.name}=${field.checked ? "yes" : field.dataset.off ?? ""}`); core.ask(); }
   if (field.type === "file" && field.files) { await read(field.files, field.dataset.as); field.value = ""; }
