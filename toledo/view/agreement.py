@@ -14,8 +14,9 @@ from toledo.view.text import SHADES
 
 FIELD, TOP, BOTTOM = 44.0, 8.0, 26.0
 BRANCHES, NAMES, LETTERS = 52.0, 118.0, 30.0
-MOST_NUMBERS = 24  # texts whose fields have their numbers written in them
-LEAST_FIELD = 9.0
+WIDE, NARROW = 560.0, 270.0  # pixels for the fields of a row
+MOST_NUMBERS = 24  # texts whose fields have their numbers written in them, and can be pressed
+LEAST_FIELD, SMALL_FIELD = 25.0, 9.0
 SPREAD = 2.5
 
 
@@ -38,8 +39,9 @@ class Agreement:
     def draw(self, wide: bool) -> Drawing:
         """Return the matrix: with names on a wide screen, with letters alone on a phone."""
         number = len(self.order)
-        size = max(min(FIELD, (560.0 if wide else 320.0) / max(number, 1)), LEAST_FIELD)
-        left = (NAMES if wide and number <= MOST_NUMBERS * 2 else 0.0) + LETTERS
+        least = LEAST_FIELD if number <= MOST_NUMBERS else SMALL_FIELD
+        size = max(min(FIELD, (WIDE if wide else NARROW) / max(number, 1)), least)
+        left = (NAMES if wide and number <= MOST_NUMBERS else 0.0) + LETTERS
         frame = _Frame(size, left, number)
         low, high = self.ends()
         fields = [self._field(row, column, frame, low, high) for row in range(number) for column in range(number)]
@@ -106,17 +108,20 @@ class Agreement:
         number = None
         if frame.number <= MOST_NUMBERS:
             number = label(fixed(value, 0), x + frame.size / 2, frame.middle(row) + 4, "middle cell")
-        return tag(
-            "g",
+        parts = [
             tag("title", f"{self.names[i]} against {self.names[j]}: {fixed(value, 1)}"),
             tag("rect", class_=kind, **box),
             number,
+        ]
+        if frame.number > MOST_NUMBERS:
+            return tag("g", parts)
+        return tag(
+            "g",
+            parts,
             class_="field on" if (i, j) == self.pair else "field",
-            tabindex=0 if row == 0 or (i, j) == self.pair else -1,
+            tabindex=0,
             role="button",
             data_set=f"{self.choice}={i}-{j}",
-            data_row=row,
-            data_column=column,
         )
 
     def _branches(self, frame: _Frame, low: float, high: float) -> list[Markup]:

@@ -21,7 +21,7 @@ from toledo.view.network import letter
 from toledo.view.page import card, columns
 from toledo.view.shell import Shell
 from toledo.view.states import Alert, alert, empty, nothing
-from toledo.view.tables import Cell, facts, fixed, table
+from toledo.view.tables import Cell, facts, fixed, table, wide
 from toledo.view.text import against, difference, spaced, written_words
 from toledo.view.translations import ShownWord, shown_text
 
@@ -229,7 +229,7 @@ def _agreement(shown: ShownSamples) -> list[Markup]:
     order = segment.order or list(range(len(names)))
     matrix = Agreement(names, segment.matrix, order, segment.tree or [], shown.chosen, shown.pair,
                        higher_is_better=shown.result.higher_is_better)  # fmt: skip
-    drawn = tag("div", matrix.draw(wide=shown.asked.width > 360))
+    drawn = wide(matrix.draw(wide=shown.asked.width > 360), "agreement of all pairs")
     note = tag("span", "each row as hypothesis, each column as evidence", class_="optional")
     return [card("Agreement", drawn, matrix.key(shown.metric), note=note, level=2, id="agreement"), _pair(shown)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from toledo.serve import actions
 from toledo.serve.call import Call
@@ -167,7 +168,7 @@ def _shares(shown: ShownCombination) -> Markup:
         Slider(f"share.{name}", f"{letter(place)} {name}", shares.get(name, 0.0), 0.0, MOST_SHARE, 0.01)
         for place, name in enumerate(shown.result.systems)
     ]
-    clear = "&".join(f"share.{name}=" for name in shown.result.systems)
+    clear = "&".join(f"{quote(f'share.{name}')}=" for name in shown.result.systems)
     changed = bool(shown.asked.numbers("share."))
     return card("Shares of systems", sliders(each), _reset(clear, changed), level=2, fold=True, open=True, id="shares")
 
@@ -188,7 +189,7 @@ def _features(shown: ShownCombination) -> Markup:
     reach = max(REACH, math.ceil(2 * max(map(abs, weights.values()))))
     each = [Slider(f"weight.{name}", name, value, -reach, reach, 0.01) for name, value in weights.items()]
     changed = bool(shown.asked.numbers("weight."))
-    clear = "&".join(f"weight.{name}=" for name in weights)
+    clear = "&".join(f"{quote(f'weight.{name}')}=" for name in weights)
     return card("Weights of features", sliders(each), _reset(clear, changed), level=2, fold=True, open=True,
                 id="features")  # fmt: skip
 

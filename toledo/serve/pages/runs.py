@@ -22,7 +22,6 @@ from toledo.view.states import empty, nothing
 from toledo.view.tables import Cell, fixed, shown, table
 
 ABOUT = "Tunings and refinements, round by round, while they run."
-COMMAND = "toledo serve --runs tuned"
 MOST_CURVES, MOST_STREAMS, MOST_WEIGHTS, MOST_COMPARED = 6, 4, 15, 6
 STATES = {"running": "running", "done": "done", "broken": "cut off"}
 PARTS = ("problem", "chart", "runs", "detail")
@@ -64,7 +63,7 @@ def _start(found: RunsResult, asked: ViewRequest) -> Markup:
     elif found.directories:
         text = empty("There are no runs yet", "They appear here as soon as a tuning writes its first round.")
     else:
-        text = empty("No directory of runs is served", "Name the folders of tunings:", command=COMMAND)
+        text = empty("No directory of runs is served", "Name folders of tunings when the server is started.")
     return tag("section", text, id="start", class_="card")
 
 

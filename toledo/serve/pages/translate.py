@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from toledo.serve import actions
 from toledo.serve.call import Call
@@ -296,7 +297,7 @@ def _weights(shown: ShownSentence) -> Markup:
         for name, value in tuned.items()
     ]
     changed = [name for name, value in tuned.items() if not math.isclose(now.get(name, value), value)]
-    clear = "&".join(f"weight.{name}=" for name in tuned)
+    clear = "&".join(f"{quote(f'weight.{name}')}=" for name in tuned)
     below = tag(
         "div",
         tag("span", "changed by hand" if changed else "as tuned", class_="note", id="changed"),

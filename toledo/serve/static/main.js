@@ -31,7 +31,6 @@ document.addEventListener("input", (event) => {
   if (field instanceof HTMLTextAreaElement && field.name) { core.texts[field.name] = field.value; return; }
   if (!(field instanceof HTMLInputElement) || !field.name) return;
   if (field.type === "file" || field.type === "checkbox") return;
-  if (field.value === "" && field.type !== "search") return;
   if (field.value === "") core.choices.delete(field.name); else core.choices.set(field.name, field.value);
   if (field.type === "range") core.askQuickly();
   soon(() => { core.remember(); core.ask(); });
