@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from toledo.serve.call import Call
+from toledo.serve.translating import decide_again, translate_segments
 from toledo.serve.types import (
     Answer,
     Ask,
@@ -58,7 +59,7 @@ async def about(engine: Engine, request: None, call: Call, path: Path) -> AboutR
 
 async def translate(engine: Engine, request: TranslateRequest, call: Call, path: Path) -> TranslateResult:
     """Translate segments and decide by all rules asked for; forests are kept if the request says so."""
-    raise NotImplementedError
+    return await translate_segments(engine, request, call)
 
 
 async def translate_job(engine: Engine, request: TranslateRequest, call: Call, path: Path) -> JobStarted:
@@ -68,7 +69,7 @@ async def translate_job(engine: Engine, request: TranslateRequest, call: Call, p
 
 async def decide(engine: Engine, request: DecideRequest, call: Call, path: Path) -> DecideResult:
     """Decide again on the kept forest `id`, without a search."""
-    raise NotImplementedError
+    return await decide_again(engine, path["id"], request, call)
 
 
 async def forest_window(engine: Engine, request: ForestRequest, call: Call, path: Path) -> ForestWindow:

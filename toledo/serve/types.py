@@ -16,6 +16,11 @@ Positive = Annotated[float, Meta(gt=0)]
 Scores = dict[str, float]
 
 
+def six(value: float) -> float:
+    """Return a number with six decimals, as all JSON of Toledo has them."""
+    return round(float(value), 6)
+
+
 class Ask(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A request; fields that it does not have are refused."""
 
@@ -53,7 +58,7 @@ class DecideRequest(Deciding, frozen=True, kw_only=True):
     quick: bool = False
 
 
-class PhraseSpan(Answer, frozen=True, kw_only=True):
+class PhrasePlaces(Answer, frozen=True, kw_only=True):
     """First word and last word plus 1 in the source, and in the translation."""
 
     source: tuple[int, int]
@@ -64,15 +69,16 @@ class RuleChoice(Answer, frozen=True, kw_only=True):
     """A text, and the rules that choose it.
 
     `posteriors` has one list for each word: of the word, of the two words that begin there, and so on. `score` and
-    `features` are those of its best derivation; there is none if a text is only in the union of several.
+    `features` are those of its best derivation; without them the text is not among the best ones of the forest, or
+    only the best derivation was asked for.
     """
 
     rules: list[str]
     text: str
     words: list[str]
     posteriors: list[list[float]] = field(default_factory=list)
-    phrases: list[PhraseSpan] = field(default_factory=list)
-    probability: float = 0.0
+    phrases: list[PhrasePlaces] = field(default_factory=list)
+    probability: float | None = None
     expected: float | None = None
     score: float | None = None
     features: Scores = field(default_factory=dict)
