@@ -109,11 +109,12 @@ def _is_ready(address: str) -> bool:
 
 
 @pytest.fixture
-def visit(browser: Any, server: str) -> Iterator[Callable[..., Visit]]:
+def visit(browser: Any, request: pytest.FixtureRequest) -> Iterator[Callable[..., Visit]]:
     """Open pages of the server; after the test, nothing must be wrong with any of them."""
     visits: list[tuple[Any, Visit]] = []
 
-    def begin(width: int = WIDE, theme: str = "light", address: str = server, **options: Any) -> Visit:
+    def begin(width: int = WIDE, theme: str = "light", address: str = "", **options: Any) -> Visit:
+        address = address or request.getfixturevalue("server")
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=theme, accept_downloads=True, **options
         )

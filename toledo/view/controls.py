@@ -42,6 +42,24 @@ def chip(text: str, set_: str, description: str) -> Markup:
     return tag("button", text, " ×", type="button", class_="chip", data_set=set_, aria_label=description)
 
 
+def step_buttons(place: int, number: int, also: str = "") -> Markup | None:
+    """Return which segment of several is shown, with buttons to the previous and the next one, which take `also` away.
+
+    There are none if there is one segment.
+    """
+    if number < 2:
+        return None
+    return tag(
+        "span",
+        f"segment {place + 1:,} of {number:,}",
+        button("‹", "square", data_set=f"segment={place}&{also}", data_key="k", disabled=place == 0,
+               aria_label="Previous segment (k)"),
+        button("›", "square", data_set=f"segment={place + 2}&{also}", data_key="j", disabled=place + 1 == number,
+               aria_label="Next segment (j)"),
+        class_="row",
+    )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Slider:
     """A number that can be changed: `logarithmic` ones send the power of ten; `shown` is what stands behind it."""

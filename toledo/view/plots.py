@@ -84,7 +84,7 @@ class Histogram:
             fits = count and text_width(f"{count:,}") <= step + 4
             above = label(f"{count:,}", x + step / 2, bottom - size - 5, "middle") if fits else None
             link = self.links[place] if self.links else None
-            room = _target(x, top - 18, step, bottom - top + 36) if isinstance(link, ChoiceLink) else None
+            room = _target(x, top - 18, step, bottom - top + 36) if link else None
             columns.append(linked((room, column, above), link))
         every = math.ceil((max(map(text_width, self.labels), default=0.0) + 8) / step)
         names = [
@@ -170,10 +170,16 @@ class Dots:
             None if self.baseline is None else _upright(across.place(self.baseline), frame),
             [
                 (
-                    linked(label(shortened(one.name, names - 8), 0, y + 4, "strong", one.name), one.link),
                     label(one.note, names + notes, y + 4, "end"),
                     tag("line", x1=across.start, x2=across.end, y1=y, y2=y, class_="axis"),
-                    linked((_row_target(one, width, y), interval(one, across, y)), one.link),
+                    linked(
+                        (
+                            _target(0.0, y - ROW / 2, width, ROW) if one.link else None,
+                            label(shortened(one.name, names - 8), 0, y + 4, "strong", one.name),
+                            interval(one, across, y),
+                        ),
+                        one.link,
+                    ),
                     label(text, width, y + 4, "end strong"),
                 )
                 for one, text, y in zip(
@@ -194,10 +200,6 @@ class Dots:
             ]
             for one in self.dots
         ]
-
-
-def _row_target(one: Dot, width: float, y: float) -> Markup | None:
-    return _target(0.0, y - ROW / 2, width, ROW) if isinstance(one.link, ChoiceLink) else None
 
 
 def _target(x: float, y: float, width: float, height: float) -> Markup:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from toledo.view.controls import button
 from toledo.view.markup import Child, Markup, join, tag
+from toledo.view.states import Alert, alert
 
 PAGES = {
     "translate": "Translate", "choose": "Choose", "combine": "Combine", "documents": "Documents",
@@ -20,6 +21,11 @@ KEYS = {
     "?": "all keys", "/": "search", "j": "next", "k": "previous", "1 … 6": "pages", "t": "light or dark", "e": "export",
     "Esc": "close or stop", "Ctrl Enter": "go",
 }  # fmt: skip
+PROBLEMS = {
+    "offline": Alert("The server does not answer", "Is it still running? What you gave is kept; try again."),
+    "token": Alert("A token is needed", "Open the address that the server printed, with #token=… at its end."),
+    "busy": Alert("The server is busy", "Too many requests are waiting. Try again in a moment."),
+}
 LOGO = "M2 5h5c4 0 3 5 6 5h5M2 15h5c4 0 3-5 6-5M2 10h4"
 
 
@@ -27,7 +33,8 @@ LOGO = "M2 5h5c4 0 3 5 6 5h5M2 15h5c4 0 3-5 6-5M2 10h4"
 class Shell:
     """A page of the server: its key in `PAGES` and a line below its title.
 
-    `actions` are link and export; a page that is to `ask` has something to show before anything was given.
+    `actions` are link and export; a page that is to `ask` has something to show before anything was given. `ready` says
+    whether the server can answer yet.
     """
 
     page: str
@@ -35,6 +42,7 @@ class Shell:
     actions: bool = True
     title: str = ""
     ask: bool = False
+    ready: bool = True
 
     def html(self, *parts: Child) -> str:
         """Return the whole page around its first parts."""
@@ -50,9 +58,10 @@ class Shell:
         body = tag(
             "body",
             tag("a", "To the content", href="#main", class_="skip"),
-            bar(self.page),
+            bar(self.page, self.ready),
             tag("main", self._head(title), *parts, id="main", data_ask=self.ask),
             _keys(),
+            [tag("template", alert(one), id=f"{name}-problem") for name, one in PROBLEMS.items()],
             data_page=self.page or "help",
         )
         return f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n{body}\n</html>\n'
@@ -71,7 +80,7 @@ class Shell:
         )
 
 
-def bar(current: str, pages: Mapping[str, str] = PAGES) -> Markup:
+def bar(current: str, ready: bool = True, pages: Mapping[str, str] = PAGES) -> Markup:
     """Return the bar with the name, all pages, and the theme; the current page is marked."""
     logo = tag("svg", tag("path", d=LOGO), viewBox="0 0 20 20", width=18, height=18, aria_hidden="true", class_="logo")
     links = [
@@ -85,10 +94,17 @@ def bar(current: str, pages: Mapping[str, str] = PAGES) -> Markup:
             "div",
             tag("a", logo, "Toledo", href="/", class_="name"),
             tag("nav", links, aria_label="Pages"),
-            tag("div", tag("span", id="ready"), theme, class_="tools"),
+            tag("div", readiness(ready), theme, class_="tools"),
         ),
         class_="top",
     )
+
+
+def readiness(ready: bool) -> Markup:
+    """Return whether the server can answer; while it cannot, the page asks again."""
+    if ready:
+        return tag("span", "ready", id="ready", class_="ready")
+    return tag("span", "getting ready", id="ready", class_="ready not", data_wait=True)
 
 
 def _keys() -> Markup:

@@ -12,10 +12,10 @@ from toledo.view.tables import fixed
 MINUTE = 60.0
 
 
-def empty(sentence: str, *advice: Child, command: str = "") -> Markup:
-    """Return one sentence about what is missing, what can be dropped here, and the command for it."""
+def empty(sentence: str, *advice: Child, command: str = "", action: Child = None) -> Markup:
+    """Return one sentence about what is missing, what can be dropped here, a button, and the command for it."""
     code = tag("p", tag("code", command)) if command else None
-    return tag("div", tag("strong", sentence), tag("p", *advice), code, class_="state")
+    return tag("div", tag("strong", sentence), tag("p", *advice), action, code, class_="state")
 
 
 @dataclass(frozen=True)

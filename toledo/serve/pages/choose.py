@@ -12,10 +12,11 @@ from toledo.serve import actions
 from toledo.serve.call import Call
 from toledo.serve.engine import Engine
 from toledo.serve.pages.asked import View, ViewRequest, parts
+from toledo.serve.pages.examples import example_button
 from toledo.serve.pages.standalone import standalone
 from toledo.serve.types import ChooseRequest, ChooseResult, ChooseSegment, ChosenSegment, SkippedLine
 from toledo.view.agreement import Agreement
-from toledo.view.controls import button, choices
+from toledo.view.controls import button, choices, step_buttons
 from toledo.view.markup import Markup, tag
 from toledo.view.network import letter
 from toledo.view.page import card, columns
@@ -52,7 +53,9 @@ def frame(engine: Engine) -> str:
         class_="card", open=True, id="entry",
     )  # fmt: skip
     middle = columns(tag("div", nothing("agreement", "pair"), class_="stack wide"), nothing("ranking")[0])
-    return Shell("choose", ABOUT).html(*nothing("problem"), entry, _start(), nothing("choice", "segments"), middle)
+    return Shell("choose", ABOUT, ready=engine.ready).html(
+        *nothing("problem"), entry, _start(engine), nothing("choice", "segments"), middle
+    )
 
 
 def _open(text: str, **attributes: str) -> Markup:
@@ -60,8 +63,13 @@ def _open(text: str, **attributes: str) -> Markup:
     return tag("label", text, field, class_="button")
 
 
-def _start() -> Markup:
-    text = empty("Nothing to choose from yet", "Drop a file of lists here, or paste texts above.", command=COMMAND)
+def _start(engine: Engine) -> Markup:
+    text = empty(
+        "Nothing to choose from yet",
+        "Drop a file of lists here, or paste texts above.",
+        command=COMMAND,
+        action=example_button(engine, "choose"),
+    )
     return tag("section", text, id="start", class_="card")
 
 
@@ -121,7 +129,7 @@ async def parts_of(engine: Engine, asked: ViewRequest, call: Call, path: dict[st
     """Return the parts of the page for samples."""
     text = asked.texts.get("samples", "").strip() or "\n".join(one.text for one in asked.files)
     if not text.strip():
-        return parts(*nothing(*PARTS), _start())
+        return parts(*nothing(*PARTS), _start(engine))
     result = await actions.choose(engine, _request(asked, text), call, {})
     if not result.segments:
         return parts(*nothing(*PARTS[1:], "start"), _problems(result.problems, 0))
@@ -199,8 +207,9 @@ def _choice(shown: ShownSamples) -> Markup:
     figures += [] if apart is None else [("stands apart", f"{shown.letters[apart]}, {shown.name(apart)}")]
     metric = choices("metric", METRICS, shown.result.metric, "Agreement by")
     text = tag("div", shown_text(_words(segment, shown.chosen)), class_="choice")
-    note = [tag("span", "agreement by ", class_="optional"), metric]
-    return card("The choice", text, facts(figures), note=note, level=2, id="choice")
+    steps = step_buttons(shown.place, len(shown.result.segments), "pair=")
+    note = [steps, tag("span", tag("span", "agreement by ", class_="optional"), metric)]
+    return card("The choice", text, facts(figures), note=tag("span", note, class_="row"), level=2, id="choice")
 
 
 def _stands_apart(segment: ChosenSegment) -> int | None:
@@ -280,12 +289,4 @@ def _segments(shown: ShownSamples) -> Markup:
     picks = [f"segment={number}&pair=" for number in range(1, len(rows) + 1)]
     found = table(head, rows, description="all segments", optional=[2, 4], best=shown.place, picks=picks)
     cut = f", the first {MOST_SHOWN}" if len(some) < len(shown.result.segments) else ""
-    place, number = shown.place, len(shown.result.segments)
-    steps = [
-        button("‹", "square", data_set=f"segment={place}&pair=", data_key="k", disabled=place == 0,
-               aria_label="Previous segment (k)"),
-        button("›", "square", data_set=f"segment={place + 2}&pair=", data_key="j", disabled=place + 1 == number,
-               aria_label="Next segment (j)"),
-    ]  # fmt: skip
-    note = tag("span", f"segment {place + 1} of {number:,}{cut} ", steps, class_="row")
-    return card("All segments", found, note=note, level=2, id="segments")
+    return card("All segments", found, note=f"{len(shown.result.segments):,}{cut}", level=2, id="segments")

@@ -11,10 +11,11 @@ from toledo.serve import actions
 from toledo.serve.call import Call
 from toledo.serve.engine import Engine
 from toledo.serve.pages.asked import NamedText, View, ViewRequest, parts
+from toledo.serve.pages.examples import example_button
 from toledo.serve.pages.given_files import file_table, roles_of
 from toledo.serve.pages.standalone import standalone
 from toledo.serve.types import CombinedSegment, CombineRequest, CombineResult
-from toledo.view.controls import Slider, button, select, sliders
+from toledo.view.controls import Slider, button, select, sliders, step_buttons
 from toledo.view.markup import Child, Markup, join, tag
 from toledo.view.network import NOTHING, ShownArc, letter, network, network_drawing
 from toledo.view.page import card
@@ -37,9 +38,11 @@ REACH = 2.0  # a weight can be moved that far from zero, at least
 
 def frame(engine: Engine) -> str:
     """Return the page before anything was asked."""
-    left = tag("div", _entry(ViewRequest(), engine), _start(), nothing("result", "outputs"), class_="stack wide")
+    left = tag("div", _entry(ViewRequest(), engine), _start(engine), nothing("result", "outputs"), class_="stack wide")
     right = tag("div", nothing("shares", "features", "scores"), class_="stack wide")
-    return Shell("combine", ABOUT).html(*nothing("problem"), tag("div", left, right, class_="main-side"))
+    return Shell("combine", ABOUT, ready=engine.ready).html(
+        *nothing("problem"), tag("div", left, right, class_="main-side")
+    )
 
 
 def _entry(asked: ViewRequest, engine: Engine) -> Markup:
@@ -48,9 +51,9 @@ def _entry(asked: ViewRequest, engine: Engine) -> Markup:
     return card("Files", file_table(asked, ROLES), tuned, level=2, fold=True, open=True, id="entry")
 
 
-def _start() -> Markup:
+def _start(engine: Engine) -> Markup:
     advice = "Drop the outputs of two systems or more here, and a reference if there is one."
-    text = empty("Nothing to combine yet", advice, command=COMMAND)
+    text = empty("Nothing to combine yet", advice, command=COMMAND, action=example_button(engine, "combine"))
     return tag("section", text, id="start", class_="card")
 
 
@@ -78,7 +81,7 @@ async def parts_of(engine: Engine, asked: ViewRequest, call: Call, path: dict[st
     """Return the parts of the page for outputs."""
     request = _request(asked)
     if request is None:
-        return parts(*nothing(*PARTS), _start(), _entry(asked, engine))
+        return parts(*nothing(*PARTS), _start(engine), _entry(asked, engine))
     number = max(len(texts) for texts in request.systems.values())
     place = max(asked.place("segment", number + 1, 1) - 1, 0)
     reference = request.references[place] if request.references and place < len(request.references) else None
@@ -127,17 +130,11 @@ def _only(request: CombineRequest, place: int) -> CombineRequest:
 
 
 def _result(shown: ShownCombination) -> Markup:
-    one, place = shown.segment, shown.place
+    one = shown.segment
     words = [ShownWord(word, [votes]) for word, votes in zip(one.words, one.votes, strict=True)]
     texts: list[tuple[Child, Child]] = [("reference", shown.reference)] if shown.reference else []
-    steps = [
-        button("‹", "square", data_set=f"segment={place}", data_key="k", disabled=place == 0,
-               aria_label="Previous segment (k)"),
-        button("›", "square", data_set=f"segment={place + 2}", data_key="j", disabled=place + 1 == shown.number,
-               aria_label="Next segment (j)"),
-    ]  # fmt: skip
     note = tag(
-        "span", f"segment {place + 1} of {shown.number:,} ", steps if shown.number > 1 else None,
+        "span", step_buttons(shown.place, shown.number),
         button("SVG", "quiet", data_do="save", data_part="network", data_name="network.svg", aria_label="Save as SVG"),
         button("Text", "quiet", data_do="save", data_part="text", data_name="combined.txt",
                aria_label="Save all results as text"),

@@ -13,6 +13,7 @@ from toledo.serve import actions
 from toledo.serve.call import Call
 from toledo.serve.engine import Engine
 from toledo.serve.pages.asked import NamedText, View, ViewRequest, parts
+from toledo.serve.pages.examples import example_button
 from toledo.serve.pages.given_files import file_table, roles_of
 from toledo.serve.pages.standalone import standalone
 from toledo.serve.work_types import (
@@ -57,17 +58,17 @@ def frame(engine: Engine) -> str:
     entry = card(
         "Files", file_table(ViewRequest(), ROLES), level=2, fold=True, open=True, id="entry",
     )  # fmt: skip
-    start = card_of_start()
-    return Shell("compare", ABOUT).html(*nothing("problem"), entry, start, *nothing(*PARTS[1:]))
+    start = _start(engine)
+    return Shell("compare", ABOUT, ready=engine.ready).html(*nothing("problem"), entry, start, *nothing(*PARTS[1:]))
 
 
 ROLES = {"system": "system", "reference": "reference", "source": "source"}
 
 
-def card_of_start() -> Markup:
+def _start(engine: Engine) -> Markup:
     """Return what the page shows before there is anything to compare."""
     text = empty("Nothing to compare yet", "Drop a reference and the outputs of two systems or more here.",
-                 command=COMMAND)  # fmt: skip
+                 command=COMMAND, action=example_button(engine, "compare"))  # fmt: skip
     return tag("section", text, id="start", class_="card")
 
 
@@ -80,7 +81,7 @@ async def parts_of(engine: Engine, asked: ViewRequest, call: Call, path: dict[st
     if job is None:
         request = _request(asked)
         if request is None:
-            return parts(*nothing(*PARTS), card_of_start(), entry)
+            return parts(*nothing(*PARTS), _start(engine), entry)
         job = (await actions.compare(engine, request, call, {})).job
     return await _awaited(engine, asked, call, job, entry)
 
@@ -113,7 +114,7 @@ async def _awaited(engine: Engine, asked: ViewRequest, call: Call, job: str, ent
             shown = alert(Alert(found.problem.title, found.problem.detail))
             return parts(shown, *nothing(*PARTS[1:], "start"), entry)
         if found.state == "stopped":
-            return parts(*nothing(*PARTS), card_of_start(), entry)
+            return parts(*nothing(*PARTS), _start(engine), entry)
         if time.monotonic() > end:
             meter = Meter("Comparing", found.done, found.total, found.rate, found.left, "steps", job)
             shown = progress(meter, events=f"/api/v1/jobs/{job}/events")

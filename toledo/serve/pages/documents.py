@@ -10,6 +10,7 @@ from toledo.serve import actions
 from toledo.serve.call import Call
 from toledo.serve.engine import Engine
 from toledo.serve.pages.asked import View, ViewRequest, known_model, parts
+from toledo.serve.pages.examples import example_button
 from toledo.serve.pages.standalone import standalone
 from toledo.serve.work_types import AboutResult, DocumentsRequest, DocumentsResult, DocumentStep, JobResult, Term
 from toledo.view.controls import Slider, button, select
@@ -46,9 +47,11 @@ def frame(engine: Engine) -> str:
             tag("span", "a sentence on each line; a text file can be dropped here", class_="note"), class_="row"),
         level=2, fold=True, open=True, id="entry",
     )  # fmt: skip
-    left = tag("div", entry, _start(), *nothing("progress", "course", "document"), class_="stack wide")
+    left = tag("div", entry, _start(engine), *nothing("progress", "course", "document"), class_="stack wide")
     right = tag("div", nothing("terms", "models"), class_="stack wide")
-    return Shell("documents", ABOUT, ask=True).html(*nothing("problem"), tag("div", left, right, class_="main-side"))
+    return Shell("documents", ABOUT, ask=True, ready=engine.ready).html(
+        *nothing("problem"), tag("div", left, right, class_="main-side")
+    )
 
 
 def _field(name: str, label: str, value: float | None) -> Markup:
@@ -57,8 +60,10 @@ def _field(name: str, label: str, value: float | None) -> Markup:
     return tag("label", label, " ", field, class_="row note")
 
 
-def _start() -> Markup:
-    text = empty("No document yet", "Write or drop a text above.", command=COMMAND)
+def _start(engine: Engine) -> Markup:
+    text = empty(
+        "No document yet", "Write or drop a text above.", command=COMMAND, action=example_button(engine, "documents")
+    )
     return tag("section", text, id="start", class_="card")
 
 
@@ -98,7 +103,7 @@ async def parts_of(engine: Engine, asked: ViewRequest, call: Call, path: dict[st
     job = None if asked.fresh and lines else asked.kept.get("job")
     models = _model_fields(asked, about)
     if job is None and (not lines or not about.models or not asked.fresh):
-        return parts(*nothing(*PARTS), _start(), models)
+        return parts(*nothing(*PARTS), _start(engine), models)
     if job is None:
         job = (await actions.documents(engine, _request(asked, about, lines), call, {})).job
     found = await actions.job(engine, None, call, {"id": job})

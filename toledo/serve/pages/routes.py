@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -9,7 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from toledo.serve.actions import Action
@@ -18,9 +19,11 @@ from toledo.serve.call import Call
 from toledo.serve.engine import Engine
 from toledo.serve.pages import choose, combine, compare, documents, runs, translate
 from toledo.serve.pages.asked import View, ViewRequest
+from toledo.serve.pages.examples import EXAMPLES, example_of
 from toledo.serve.problems import ServeError
 from toledo.serve.work_types import Problem
 from toledo.view.markup import Markup
+from toledo.view.shell import readiness
 from toledo.view.states import Alert, alert
 
 STYLES = ("workbench.css", "drawings.css", "pages.css")
@@ -51,7 +54,12 @@ PAGES: Mapping[str, PageParts] = {
 
 def routes() -> list[BaseRoute]:
     """Return the routes of pages, fragments and static files."""
-    found: list[BaseRoute] = [Route("/", _first), Route("/static/{name}", _static)]
+    found: list[BaseRoute] = [
+        Route("/", _first),
+        Route("/static/{name}", _static),
+        Route("/view/ready", _ready, methods=["POST"]),
+        Route("/view/example/{page}", _example),
+    ]
     for name, page in PAGES.items():
         found += [Route(f"/{name}", _frame(page)), Route(f"/view/{name}", _view(name, page), methods=["POST"])]
     return found
@@ -61,6 +69,18 @@ async def _first(request: Request) -> Response:
     """Lead to the first page that has something to show."""
     engine = request.app.state.engine
     return RedirectResponse("/translate" if engine.models or engine.demo else "/choose", 307)
+
+
+async def _ready(request: Request) -> Response:
+    return Response(readiness(request.app.state.engine.ready), media_type="text/html; charset=utf-8")
+
+
+async def _example(request: Request) -> Response:
+    """Return what a page can be tried with, from the built-in sample."""
+    engine, page = request.app.state.engine, request.path_params["page"]
+    if not engine.demo or page not in EXAMPLES:
+        return Response(status_code=404)
+    return JSONResponse(await asyncio.to_thread(example_of, engine, page))
 
 
 def _frame(page: PageParts) -> Callable[[Request], Awaitable[Response]]:

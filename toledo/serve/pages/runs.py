@@ -31,7 +31,7 @@ def frame(engine: Engine) -> str:
     """Return the page; what it shows is there already."""
     search = tag("input", type="search", name="filter", id="filter", data_key="/", aria_label="Filter by name",
                  placeholder="Filter by name or regular expression ( / )")  # fmt: skip
-    return Shell("runs", ABOUT, ask=True).html(
+    return Shell("runs", ABOUT, ask=True, ready=engine.ready).html(
         *nothing("problem"), tag("div", search, tag("output", id="count", class_="note"), class_="row"),
         *nothing("start", "chart", "runs", "detail", "streams"),
     )  # fmt: skip

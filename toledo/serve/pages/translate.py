@@ -12,6 +12,7 @@ from toledo.serve import actions
 from toledo.serve.call import Call
 from toledo.serve.engine import Engine
 from toledo.serve.pages.asked import View, ViewRequest, known_model, parts, tsv
+from toledo.serve.pages.examples import example_button
 from toledo.serve.pages.forests import forest_card
 from toledo.serve.pages.standalone import standalone
 from toledo.serve.problems import ServeError
@@ -25,7 +26,7 @@ from toledo.serve.types import (
     TranslateResult,
 )
 from toledo.serve.work_types import AboutResult, JobResult, ModelAbout
-from toledo.view.controls import Slider, button, choices, select, sliders
+from toledo.view.controls import Slider, button, choices, select, sliders, step_buttons
 from toledo.view.markup import Child, Markup, join, tag
 from toledo.view.page import card
 from toledo.view.shell import Shell
@@ -45,6 +46,7 @@ from toledo.view.translations import (
 
 RULES = {"viterbi": "Best derivation", "mbr": "MBR", "consensus": "Consensus", "lattice-mbr": "Lattice MBR"}
 METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
+MANY = 100  # of which decimals say nothing
 SHOWN = 12  # of the n-best list
 WIDEST = 1.5  # powers of ten that the scale may be changed by, up and down
 PARTS = ("problem", "progress", "source", "rules", "forest", "nbest", "all", "distribution", "why", "weights")
@@ -70,15 +72,17 @@ def frame(engine: Engine) -> str:
     left = tag("div", entry, nothing("progress", "source", "rules", "forest", "nbest", "all"), _start(engine),
                class_="stack wide")  # fmt: skip
     right = tag("div", nothing("distribution", "why", "weights"), class_="stack wide")
-    return Shell("translate", _note(engine)).html(*nothing("problem"), tag("div", left, right, class_="main-side"))
+    return Shell("translate", _note(engine), ready=engine.ready).html(
+        *nothing("problem"), tag("div", left, right, class_="main-side")
+    )
 
 
 def _start(engine: Engine) -> Markup:
     if not engine.models:
-        text = empty("No model is served", "Start with one, or with the built-in sample:", command="toledo serve model")
+        text = empty("No model is served", "Start the server with one:", command="toledo serve model")
     else:
-        text = empty("Nothing to translate yet", "Write or drop a text above, or take one of the sample.",
-                     command="toledo serve model")  # fmt: skip
+        text = empty("Nothing to translate yet", "Write or drop a text above.", command="toledo translate model",
+                     action=example_button(engine, "translate"))  # fmt: skip
     return tag("section", text, id="start", class_="card")
 
 
@@ -185,21 +189,11 @@ def _source(shown: ShownSentence) -> Markup:
     if shown.segment.forest is not None:
         model = known_model(shown.about, shown.asked.text("model"))
         kept = f"forest.{model or ''}.{place}={shown.segment.forest.id}"
-    steps = [
-        button("‹", "square", data_set=f"segment={place}&against=", data_key="k", disabled=place == 0,
-               aria_label="Previous segment (k)"),
-        button("›", "square", data_set=f"segment={place + 2}&against=", data_key="j", disabled=place + 1 == number,
-               aria_label="Next segment (j)"),
-    ]  # fmt: skip
     unknown = ", ".join(shown.segment.unknown)
     note = tag("p", f"Not in the model: {unknown}", class_="note") if unknown else None
-    return tag(
-        "section",
-        tag("header", tag("h2", "Source"), tag("span", f"segment {place + 1} of {number}", class_="note"),
-            tag("span", steps if number > 1 else None, class_="row")),
-        tag("div", source_text(shown.segment.source, shown.segment.unknown), note, class_="body"),
-        class_="card", id="source", data_kept=kept,
-    )  # fmt: skip
+    steps = step_buttons(place, number, "against=")
+    text = source_text(shown.segment.source, shown.segment.unknown)
+    return card("Source", text, note, note=steps, level=2, id="source", data_kept=kept)
 
 
 def _rules(shown: ShownSentence) -> Markup:
@@ -207,7 +201,7 @@ def _rules(shown: ShownSentence) -> Markup:
     drawn = [
         ShownChoice(_rule_names(one, shown), _words(one, first), [
             (f"exp. {shown.metric}", "–" if one.expected is None else fixed(one.expected, 1)),
-            ("p", fixed(one.probability)),
+            ("p", "–" if one.probability is None else fixed(one.probability)),
         ])
         for one in segment.choices
     ]  # fmt: skip
@@ -260,7 +254,7 @@ def _distribution(shown: ShownSentence) -> Markup:
     scale = Slider("scale", "Scale of scores", power, tuned - WIDEST, tuned + WIDEST, 0.02, f"{shown.result.scale:.2g}")
     perplexity = shown.segment.perplexity
     figures = facts([
-        ("perplexity", "–" if perplexity is None else f"{perplexity:,.1f}"),
+        ("perplexity of derivations", "–" if perplexity is None else fixed(perplexity, 0 if perplexity >= MANY else 1)),
         ("most probable", fixed(max((one.probability for one in shown.segment.nbest), default=0.0))),
     ])  # fmt: skip
     metric = choices("metric", METRICS, shown.result.metric, "Metric of MBR")

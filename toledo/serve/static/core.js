@@ -87,6 +87,7 @@ async function take(response, mine) {
   const html = await response.text();
   if (mine.signal.aborted) return;
   if (response.status === 401) return fail("token");
+  if (response.status === 429) return fail("busy");
   if (response.headers.get("Toledo-Kept") === "gone" && Object.keys(kept).length) {
     for (const name of Object.keys(kept)) delete kept[name];
     if (running === mine) return ask();

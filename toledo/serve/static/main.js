@@ -88,6 +88,12 @@ const actions = {
     if (job) await fetch(`/api/v1/jobs/${job}`, { method: "DELETE", headers: core.headers() });
   },
   clear() { core.files.splice(0); for (const name of Object.keys(core.texts)) core.texts[name] = ""; location.assign(location.pathname); },
+  async example() {
+    const response = await fetch(`/view/example/${core.page}`, { headers: core.headers() });
+    if (!response.ok) return;
+    core.take_over(await response.json());
+    await actions.go(document.body);
+  },
   line(control) {
     const field = document.querySelector("textarea[name]"), number = Number(control.dataset.line);
     if (!(field instanceof HTMLTextAreaElement)) return;
@@ -191,6 +197,14 @@ function attach() {
 }
 document.addEventListener("shown", attach);
 
+async function waitUntilReady() {
+  while (document.querySelector("#ready[data-wait]")) {
+    await new Promise((after) => setTimeout(after, 1000));
+    const response = await core.post("/view/ready");
+    if (response.ok) core.show(await response.text());
+  }
+}
+
 async function begin() {
   const current = document.querySelector("nav [aria-current]");
   if (current instanceof HTMLElement && current.parentElement) current.parentElement.scrollLeft = current.offsetLeft - 60;
@@ -198,5 +212,6 @@ async function begin() {
   if (given || byId("main")?.hasAttribute("data-ask")) await core.ask({ fresh: true });
   else attach();
   document.body.dataset.begun = "true";
+  await waitUntilReady();
 }
 begin();
