@@ -173,7 +173,7 @@ def translate_document(
     prepared = loaded.preparation.of_words if tokenized else loaded.preparation
     text = read_document_text(sources, references, document_ids, prepared)
     chosen, derivations = _settings(base, settings, text.documents, prepared)
-    models, weights = _document_models(loaded, document_models, semantic_space)
+    models, weights = document_models_of(loaded, document_models, semantic_space)
     if _referenced(text) and BLEUModel.name not in weights:
         models, weights = (*models, BLEUModel()), {**weights, BLEUModel.name: 0.0}
     if BLEUModel.name in weights and not _referenced(text):
@@ -273,7 +273,7 @@ def tune_documents(
     if document_size is not None:
         documents = cut_documents(documents, document_size)
     dev_documents = None if dev is None else _referenced_documents(dev, prepared)
-    models, added = _document_models(loaded, document_models, semantic_space)
+    models, added = document_models_of(loaded, document_models, semantic_space)
     if BLEUModel.name in added:
         raise InputError(
             "BLEU is not a feature: it looks at the references", remedy="leave the document model bleu out"
@@ -424,7 +424,7 @@ def _sentence_features(model: PhraseModel) -> set[str]:
     return {*model.feature_names, *ITG_FEATURES, *(model.sparse.names if model.sparse else ())}
 
 
-def _document_models(
+def document_models_of(
     model: PhraseModel, given: DocumentModels, space: Space | None
 ) -> tuple[tuple[Any, ...], dict[str, float]]:
     """Return document models with their weights: those of the model, and those that are given."""

@@ -21,7 +21,7 @@ def to_drawing(forest: Forest, scores: Scores | None = None) -> Drawing:
 
     With scores, numbers are posterior probabilities, and the best derivation is blue.
     """
-    return forest_drawing(forest.nodes, _drawn_edges(forest, scores))
+    return forest_drawing(forest.nodes, drawn_edges(forest, scores))
 
 
 def to_svg(forest: Forest, scores: Scores | None = None) -> str:
@@ -33,7 +33,7 @@ def to_dot(forest: Forest, scores: Scores | None = None) -> str:
     """Return the forest of one segment in Graphviz' language; at most 200 edges."""
     lines = ["digraph forest {", "  rankdir=LR;", '  node [shape=circle, label="", width=0.15];']
     lines.append(f"  n{forest.nodes - 1} [shape=doublecircle];")
-    for edge in _drawn_edges(forest, scores):
+    for edge in drawn_edges(forest, scores):
         label = "\\n".join(_dot_escape(part) for part in (edge.label, edge.value) if part)
         style = f'label="{label}"' + (", color=red, penwidth=2" if edge.best else "")
         if len(edge.tails) == 1:
@@ -45,13 +45,14 @@ def to_dot(forest: Forest, scores: Scores | None = None) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def _drawn_edges(forest: Forest, scores: Scores | None) -> list[Drawn]:
+def drawn_edges(forest: Forest, scores: Scores | None, most: int = MOST_EDGES) -> list[Drawn]:
+    """Return the edges of the forest of one segment as they are shown, at most so many."""
     if len(forest) != 1:
         raise ValueError("one segment is drawn at a time")
-    if forest.edges > MOST_EDGES:
+    if forest.edges > most:
         raise InputError(
             f"{forest.edges} edges are too many to draw",
-            remedy=f"prune the forest to at most {MOST_EDGES} edges first: by score, by posterior, or to a density",
+            remedy=f"prune the forest to at most {most} edges first: by score, by posterior, or to a density",
         )
     posteriors = None if scores is None else distribution(forest.shape, scores, threads=1).posteriors.tolist()
     best = None if scores is None else viterbi(forest, scores)[0]

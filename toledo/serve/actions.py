@@ -7,12 +7,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from toledo.serve.call import Call
-from toledo.serve.translating import decide_again, translate_segments
+from toledo.serve.choosing import choose_segments
+from toledo.serve.combining import combine_systems
+from toledo.serve.comparing import plot_of, scores_of, segments_of, start_comparison
+from toledo.serve.documents import start_documents
+from toledo.serve.drawing import window_of
+from toledo.serve.histories import list_runs, show_run
+from toledo.serve.translating import decide_again, start_translation, translate_segments
 from toledo.serve.types import (
     Answer,
     Ask,
@@ -54,7 +61,7 @@ Path = dict[str, str]  # the named parts of an address: "id", "kind"
 
 async def about(engine: Engine, request: None, call: Call, path: Path) -> AboutResult:
     """Say what is served: models, rules, metrics, limits."""
-    raise NotImplementedError
+    return engine.about()
 
 
 async def translate(engine: Engine, request: TranslateRequest, call: Call, path: Path) -> TranslateResult:
@@ -64,7 +71,7 @@ async def translate(engine: Engine, request: TranslateRequest, call: Call, path:
 
 async def translate_job(engine: Engine, request: TranslateRequest, call: Call, path: Path) -> JobStarted:
     """Translate as a job."""
-    raise NotImplementedError
+    return await start_translation(engine, request)
 
 
 async def decide(engine: Engine, request: DecideRequest, call: Call, path: Path) -> DecideResult:
@@ -74,62 +81,63 @@ async def decide(engine: Engine, request: DecideRequest, call: Call, path: Path)
 
 async def forest_window(engine: Engine, request: ForestRequest, call: Call, path: Path) -> ForestWindow:
     """Return a window of the drawing of the kept forest `id`."""
-    raise NotImplementedError
+    return await asyncio.to_thread(window_of, engine, path["id"], request)
 
 
 async def choose(engine: Engine, request: ChooseRequest, call: Call, path: Path) -> ChooseResult:
     """Choose among the samples of each segment."""
-    raise NotImplementedError
+    return await choose_segments(engine, request, call)
 
 
 async def combine(engine: Engine, request: CombineRequest, call: Call, path: Path) -> CombineResult:
     """Combine the outputs of systems."""
-    raise NotImplementedError
+    return await combine_systems(engine, request, call)
 
 
 async def documents(engine: Engine, request: DocumentsRequest, call: Call, path: Path) -> JobStarted:
     """Start a document search as a job, whose result is a `DocumentsResult`."""
-    raise NotImplementedError
+    return await start_documents(engine, request)
 
 
 async def compare(engine: Engine, request: CompareRequest, call: Call, path: Path) -> JobStarted:
     """Start a comparison as a job, whose result is a `KeptComparison`."""
-    raise NotImplementedError
+    return await start_comparison(engine, request)
 
 
 async def compare_scores(engine: Engine, request: ScoresRequest, call: Call, path: Path) -> ScoresResult:
     """Score what the filter leaves of the comparison `id`."""
-    raise NotImplementedError
+    return await asyncio.to_thread(scores_of, engine.comparisons.get(path["id"]), path["id"], request)
 
 
 async def compare_segments(engine: Engine, request: SegmentsRequest, call: Call, path: Path) -> SegmentsResult:
     """Return a window of the segments that the filter leaves of the comparison `id`."""
-    raise NotImplementedError
+    return await asyncio.to_thread(segments_of, engine.comparisons.get(path["id"]), path["id"], request)
 
 
 async def compare_plot(engine: Engine, request: PlotRequest, call: Call, path: Path) -> PlotResult:
     """Return the plot `kind` (differences, lengths, grams) of what the filter leaves of the comparison `id`."""
-    raise NotImplementedError
+    kept = engine.comparisons.get(path["id"])
+    return await asyncio.to_thread(plot_of, kept, path["id"], path["kind"], request)
 
 
 async def runs(engine: Engine, request: RunsRequest, call: Call, path: Path) -> RunsResult:
     """List the runs that are there."""
-    raise NotImplementedError
+    return await asyncio.to_thread(list_runs, engine, request)
 
 
 async def run(engine: Engine, request: None, call: Call, path: Path) -> RunResult:
     """Return the run `id` round by round."""
-    raise NotImplementedError
+    return await asyncio.to_thread(show_run, engine, path["id"])
 
 
 async def job(engine: Engine, request: None, call: Call, path: Path) -> JobResult:
     """Return the state of the job `id`."""
-    raise NotImplementedError
+    return engine.jobs.get(path["id"]).about()
 
 
 async def stop_job(engine: Engine, request: None, call: Call, path: Path) -> JobResult:
     """Stop the job `id`."""
-    raise NotImplementedError
+    return engine.jobs.stop(path["id"]).about()
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,8 @@ def endpoint(
     async def handle(request: Request) -> Response:
         call = request.state.call
         try:
+            if not request.app.state.engine.ready:
+                raise ServeError(503, "not-ready", "The server is not ready yet", headers={"Retry-After": "1"})
             asked = await read_request(action, request)
             result = await run_action(action, asked, request, call)
             response = write(result, request)

@@ -6,19 +6,24 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
-from toledo.serve import api, pages
-from toledo.serve.call import Call
+from toledo.serve import api, pages, streams
 from toledo.serve.engine import Engine
+from toledo.serve.metrics import MEDIA_TYPE
+from toledo.serve.observing import Observer
+from toledo.serve.problems import ServeError
+from toledo.serve.security import Access, Guard
+
+TITLES = {404: "There is no such page", 405: "This method is not for this address"}
 
 
-def make_app(engine: Engine) -> Starlette:
-    """Return the application that answers with an engine."""
+def make_app(engine: Engine, access: Access | None = None) -> Starlette:
+    """Return the application that answers with an engine; without `access`, hosts and origins are not checked."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -27,27 +32,22 @@ def make_app(engine: Engine) -> Starlette:
         await engine.close()
 
     routes: list[BaseRoute] = [
+        *streams.routes(),
         *api.routes(),
         Route("/health/live", _live),
         Route("/health/ready", _ready),
+        Route("/metrics", _metrics),
         *pages.routes(),
     ]
-    app = Starlette(routes=routes, lifespan=lifespan, middleware=[Middleware(Calls)])
-    app.state.engine = engine
+    middleware = [
+        Middleware(Observer, metrics=engine.metrics, routes=routes),
+        Middleware(Guard, access=access, limits=engine.limits),
+    ]
+    handlers = {HTTPException: _not_found}
+    app = Starlette(routes=routes, lifespan=lifespan, middleware=middleware, exception_handlers=handlers)
+    app.router.redirect_slashes = False
+    app.state.engine, app.state.access = engine, access
     return app
-
-
-class Calls:
-    """Gives each request a call with an id."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        if scope["type"] == "http":
-            scope.setdefault("state", {})["call"] = Call()
-        await self.app(scope, receive, send)
 
 
 async def _live(request: Request) -> Response:
@@ -55,5 +55,20 @@ async def _live(request: Request) -> Response:
 
 
 async def _ready(request: Request) -> Response:
-    ready = request.app.state.engine.ready
-    return JSONResponse({"ready": ready}, 200 if ready else 503)
+    engine: Engine = request.app.state.engine
+    if not engine.ready:
+        title = "The server is about to end" if engine.closing else "The server is not ready yet"
+        return api.failed(ServeError(503, "not-ready", title, headers={"Retry-After": "1"}), request)
+    return JSONResponse({"ready": True})
+
+
+async def _metrics(request: Request) -> Response:
+    return Response(request.app.state.engine.metrics_text(), media_type=MEDIA_TYPE)
+
+
+async def _not_found(request: Request, error: Exception) -> Response:
+    """Answer 404 and 405 in the form of all problems."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
+    title = TITLES.get(status, "This cannot be answered")
+    return api.failed(ServeError(status, "not-found" if status == 404 else "method", title, headers=headers), request)

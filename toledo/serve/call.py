@@ -28,6 +28,7 @@ class Call:
     words: int = 0
     patient: bool = False  # long work has no time-out, and no place among the requests that wait
     progress: Callable[[int], None] | None = None
+    stopped: Callable[[ServeError], None] | None = None  # called when nobody wants the result any more
     _reason: str = ""
     _stopped: Event = field(default_factory=Event)
 
@@ -36,6 +37,8 @@ class Call:
         if not self._stopped.is_set():
             self._reason = reason
             self._stopped.set()
+            if self.stopped is not None:
+                self.stopped(STOPPED[reason])
 
     @property
     def cancelled(self) -> bool:

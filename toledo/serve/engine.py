@@ -8,17 +8,23 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from toledo import __version__
 from toledo.api.combination import Combination
 from toledo.api.model import Model
 from toledo.compiled.kernels import available_threads
+from toledo.serve.comparing import KeptTexts
 from toledo.serve.deciding import DecidableForest
+from toledo.serve.documents import document_model_names
+from toledo.serve.jobs import Jobs
 from toledo.serve.memory import MemoryCeiling
 from toledo.serve.metrics import ServerMetrics
 from toledo.serve.models import ServedModel
+from toledo.serve.names import FOREST_RULES, LIST_RULES, METRICS
 from toledo.serve.problems import ServeError
 from toledo.serve.queue import WorkQueue
 from toledo.serve.settings import MEGABYTE, ServerLimits
 from toledo.serve.store import Store
+from toledo.serve.work_types import AboutResult, CombinationAbout, Limits
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +52,10 @@ class Engine:
         self.forests: Store[DecidableForest] = Store(
             "f", "forest", int(self.limits.keep * MEGABYTE / 2), self.limits.keep_seconds, time.monotonic
         )
+        self.comparisons: Store[KeptTexts] = Store(
+            "c", "comparison", int(self.limits.keep * MEGABYTE / 2), self.limits.keep_seconds, time.monotonic
+        )
+        self.jobs = Jobs(self.limits)
         self.ready = self.closing = False
 
     def model(self, name: str | None) -> ServedModel:
@@ -77,4 +87,43 @@ class Engine:
         """End: nothing new is accepted, and what runs may finish within its time."""
         self.closing, self.ready = True, False
         self._warming.cancel()
+        self.jobs.close()
         await self.queue.close(self.limits.closing)
+
+    def metrics_text(self) -> str:
+        """Return numbers for Prometheus."""
+        gauges = {
+            "toledo_queue_waiting": self.queue.waiting,
+            "toledo_running": self.queue.running,
+            "toledo_kept_bytes": self.kept_bytes,
+        }
+        return self.metrics.text(gauges)
+
+    @property
+    def kept_bytes(self) -> int:
+        """Return how many bytes are kept for later requests."""
+        return self.forests.size + self.comparisons.size
+
+    def about(self) -> AboutResult:
+        """Return what is served, and within which limits."""
+        limits = self.limits
+        return AboutResult(
+            version=__version__, models=[one.about() for one in self.models.values()],
+            combinations=[about_combination(name, one) for name, one in self.combinations.items()],
+            rules=list(FOREST_RULES), list_rules=list(LIST_RULES), metrics=list(METRICS),
+            document_models=document_model_names(), demo=self.demo, runs=bool(self.runs),
+            limits=Limits(
+                body_bytes=limits.body_bytes, compare_bytes=limits.compare_bytes, segments=limits.segments,
+                words=limits.words, hypotheses=limits.hypotheses, all_hypotheses=limits.all_hypotheses,
+                systems=limits.systems, columns=limits.columns, nbest=limits.nbest, waiting=limits.waiting,
+                running=self.threads, connections=limits.connections, seconds=limits.seconds,
+                kept_bytes=int(limits.keep * MEGABYTE), kept_seconds=limits.keep_seconds, streams=limits.streams,
+                closing_seconds=limits.closing,
+            ),
+        )  # fmt: skip
+
+
+def about_combination(name: str, combination: Combination) -> CombinationAbout:
+    """Return what the server says about a tuned combination."""
+    shares, weights = dict(combination.shares), dict(combination.weights)
+    return CombinationAbout(name=name, systems=list(combination.systems), shares=shares, weights=weights)

@@ -117,9 +117,11 @@ class WorkQueue:
             wait = str(self.retry_after())
             detail = f"{self.most_waiting} requests wait already; try again in {wait} s."
             raise ServeError(429, "queue-full", "The queue is full", detail, headers={"Retry-After": wait})
+        call.stopped = lambda error: _finish(ticket, error)
         try:
             return await ticket.future
         finally:
+            call.stopped = None
             self._leave(ticket)
 
     async def close(self, seconds: float) -> bool:

@@ -16,6 +16,7 @@ from toledo.progress import silent
 from toledo.search.search import EncodedSentence, Translation, as_given
 from toledo.serve.call import Call
 from toledo.serve.deciding import DecidableForest, decide_forest, phrases_of
+from toledo.serve.jobs import Job
 from toledo.serve.models import DEFAULT_METRIC, ServedModel
 from toledo.serve.names import FOREST_RULES, check_metric, check_rule
 from toledo.serve.problems import ServeError, too_large
@@ -31,12 +32,14 @@ from toledo.serve.types import (
     TranslateRequest,
     TranslateResult,
 )
+from toledo.serve.work_types import JobStarted
 from toledo.text.rare_words import given_words
 from toledo.text.vocabulary import UNKNOWN
 
 if TYPE_CHECKING:
     from toledo.serve.engine import Engine
 
+JOB_PART = 32  # segments of a job that are translated together
 SEARCHED_AT_ONCE = 8  # sentences between two looks at what is still wanted
 BYTES_PER_WORD = 300_000  # of a search with its forest, generously
 
@@ -50,6 +53,7 @@ async def translate_segments(engine: Engine, request: TranslateRequest, call: Ca
     engine.memory.require(BYTES_PER_WORD * max(map(len, sentences), default=0))
     asked = [AskedSentence(request, words, call) for words in sentences]
     found = await engine.queue.run(call, search_work(engine, served, request), asked)
+    call.check()
     engine.metrics.words += call.words
     own = make_rule(served.rule)
     scale = request.scale or served.model.scale or (own.forest_scale if own.has_scale else 1.0)
@@ -58,6 +62,29 @@ async def translate_segments(engine: Engine, request: TranslateRequest, call: Ca
         model=served.name, weights={**weights, **request.weights}, scale=scale,
         metric=request.metric or DEFAULT_METRIC, seconds=seconds_of(call), segments=found,
     )  # fmt: skip
+
+
+async def start_translation(engine: Engine, request: TranslateRequest) -> JobStarted:
+    """Translate as a job, which tells of each segment; there may be more of them than in a request."""
+    check_deciding(engine, request)
+    engine.model(request.model).check(request.weights)
+
+    async def work(job: Job) -> TranslateResult | None:
+        parts = []
+        for begin in range(0, len(request.segments), JOB_PART):
+            part = msgspec.structs.replace(request, segments=request.segments[begin : begin + JOB_PART])
+            found = await translate_segments(engine, part, job.call)
+            for number, segment in enumerate(found.segments, start=begin):
+                job.tell("segment", {"number": number, "text": segment.choices[0].text if segment.choices else ""})
+            parts.append(found)
+            segments = [segment for one in parts for segment in one.segments]
+            job.result = msgspec.structs.replace(found, segments=segments)
+            if job.call.cancelled:
+                break
+        result: TranslateResult | None = job.result
+        return result
+
+    return JobStarted(job=engine.jobs.start("translate", len(request.segments), work).id)
 
 
 def read_segments(engine: Engine, served: ServedModel, request: TranslateRequest, call: Call) -> list[list[str]]:

@@ -41,7 +41,7 @@ class Drawn:
 
 def forest_drawing(nodes: int, edges: Sequence[Drawn]) -> Drawing:
     """Return the picture of a forest with that many nodes, in which children come before their parents."""
-    boxes, lines = _boxes(nodes, edges)
+    boxes, lines = boxes_of(nodes, edges)
     placement = place(boxes, lines, GAP, DISTANCE)
     parts = _parts(nodes, edges, boxes, lines, placement)
     return drawing(
@@ -61,7 +61,7 @@ def _arrow(name: str) -> Markup:
     )  # fmt: skip
 
 
-def _boxes(nodes: int, edges: Sequence[Drawn]) -> tuple[list[Box], list[tuple[int, int]]]:
+def boxes_of(nodes: int, edges: Sequence[Drawn]) -> tuple[list[Box], list[tuple[int, int]]]:
     """Return boxes of nodes, then of edges; lines from tails to edges, and from edges to heads."""
     depths = [0] * nodes
     for edge in edges:  # children come first
