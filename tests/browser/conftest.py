@@ -47,7 +47,7 @@ class Visit:
     def open(self, path: str) -> Any:
         """Open a page of the server, and wait until its script has begun."""
         self.page.goto(self.address + path)
-        self.page.wait_for_function("document.body.dataset.begun")
+        self.page.wait_for_selector("body[data-begun]", state="attached")
         return self.page
 
     def check(self) -> None:

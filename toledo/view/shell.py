@@ -110,5 +110,5 @@ def readiness(ready: bool) -> Markup:
 def _keys() -> Markup:
     """Return all keys, which ? opens."""
     rows = [(tag("dt", tag("kbd", key)), tag("dd", what)) for key, what in KEYS.items()]
-    close = tag("form", tag("button", "Close", class_="button"), method="dialog")
+    close = button("Close", data_do="close")
     return tag("dialog", tag("h2", "Keys"), tag("dl", rows), close, id="keys", aria_label="Keys")

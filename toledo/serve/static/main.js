@@ -105,6 +105,7 @@ const actions = {
   closer: (control) => picture.zoom(box(control), 0.8),
   farther: (control) => picture.zoom(box(control), 1.25),
   fit: (control) => picture.fit(box(control)),
+  close: (control) => control.closest("dialog")?.close(),
   keys() { const dialog = byId("keys"); if (dialog instanceof HTMLDialogElement) dialog.showModal(); },
 };
 
