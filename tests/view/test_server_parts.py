@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from toledo.view.agreement import Agreement
 from toledo.view.controls import Slider, chip, choices, select, sliders
-from toledo.view.forest import WindowEdge, forest_window
+from toledo.view.forest import Drawn, PlacedDrawn, forest_window
+from toledo.view.layout import Box
 from toledo.view.markup import Markup
 from toledo.view.shell import PAGES, Shell
 from toledo.view.states import Alert, Meter, alert, duration, empty, nothing, progress
@@ -20,7 +21,7 @@ from toledo.view.translations import ListRow, ShownChoice, ShownWord, nbest_tabl
 
 HOSTILE = '"><script>alert(1)</script>\u202e'
 
-EDGE = WindowEdge(HOSTILE, HOSTILE, 0.5, True, (1, 1), 9, [[(0, 0), (1, 1)]])
+EDGE = PlacedDrawn(Drawn(0, 1, (0,), HOSTILE, HOSTILE, 0.5, True, True), Box(0, 9, 9), (5, 5), [[(0, 0), (1, 1)]])
 
 
 class _Tags(HTMLParser):
@@ -67,7 +68,7 @@ def agreement(number: int, chosen: int = 0, higher: bool = True) -> Agreement:
         nbest_table([ListRow([HOSTILE], [HOSTILE], 1.0, 0.5, -1.0, 1)], HOSTILE, "against", 1),
         reasons([(HOSTILE, 1.0)], 1.0),
         agreement(3).draw(wide=True),
-        forest_window([(0, 0)], [EDGE], (9, 9), None, HOSTILE),
+        forest_window({0: (0, 0), 1: (9, 9)}, 1, [EDGE], (9, 9), HOSTILE),
         Markup(Shell("choose", HOSTILE, title=HOSTILE).html(HOSTILE)),
     ],
 )  # fmt: skip

@@ -52,7 +52,7 @@ class Lines:
         levels = up.ticks()
         named = [one for one in self.series if one.name and one.points]
         right = (
-            min(max((text_width(one.name) for one in named), default=0.0) + 28, width * 0.34) if self.named else 10.0
+            min(max((text_width(one.name) for one in named), default=0.0) + 28, width * 0.34) if self.named else 24.0
         )
         left = 14 + max(map(text_width, tick_texts(levels)))
         unit = min((x for x in xs if x > 0), default=1.0)

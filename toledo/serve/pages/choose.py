@@ -54,7 +54,7 @@ def frame(engine: Engine) -> str:
     )  # fmt: skip
     middle = columns(tag("div", nothing("agreement", "pair"), class_="stack wide"), nothing("ranking")[0])
     return Shell("choose", ABOUT, ready=engine.ready).html(
-        *nothing("problem"), entry, _start(engine), nothing("choice", "segments"), middle
+        *nothing("problem"), entry, _start(engine), nothing("choice"), middle, nothing("segments")
     )
 
 

@@ -14,7 +14,7 @@ from toledo.serve.pages.asked import NamedText, View, ViewRequest, parts
 from toledo.serve.pages.examples import example_button
 from toledo.serve.pages.given_files import file_table, roles_of
 from toledo.serve.pages.standalone import standalone
-from toledo.serve.types import CombinedSegment, CombineRequest, CombineResult
+from toledo.serve.types import CombinedSegment, CombineRequest, CombineResult, SystemScore
 from toledo.view.controls import Slider, button, select, sliders, step_buttons
 from toledo.view.markup import Child, Markup, join, tag
 from toledo.view.network import NOTHING, ShownArc, letter, network, network_drawing
@@ -194,11 +194,15 @@ def _features(shown: ShownCombination) -> Markup:
 def _scores(result: CombineResult) -> Markup:
     if not result.scores:
         return nothing("scores")[0]
-    rows: list[list[Cell]] = [
-        [one.name, fixed(one.score), "" if one.difference is None else badge(one.difference, one.p)]
-        for one in result.scores
-    ]
+    rows: list[list[Cell]] = [[_scored(one), fixed(one.score)] for one in result.scores]
     metric = METRICS.get(result.metric or "", result.metric or "")
-    found = table(["", metric, "combination"], rows, description="scores")
-    note = tag("p", result.note, class_="note") if result.note else None
+    found = table(["", metric], rows, description="scores")
+    how = f"Badges: what the combination is ahead by. {result.note}" if result.note else None
+    note = tag("p", how, class_="note") if how else None
     return card("Scores", found, note, level=2, fold=True, open=True, id="scores")
+
+
+def _scored(one: SystemScore) -> Markup:
+    """Return the name of a system with what the combination is ahead by."""
+    ahead = None if one.difference is None else tag("div", badge(one.difference, one.p))
+    return tag("div", one.name, ahead)

@@ -47,6 +47,7 @@ SORTS = {
 ABOUT = "Outputs of several systems with a reference: scores, tests, and where they differ."
 COMMAND = "toledo compare -r ref.en a.en b.en"
 ROWS, EXPORTED = 60, 1000
+MOST_GRAMS = 8  # won, and as many lost
 FAR = 40.0  # a difference whose bar is full
 PATIENCE = 0.4  # seconds that a page waits for a comparison before it shows progress
 PARTS = ("problem", "progress", "scores", "plots", "segments")
@@ -285,7 +286,7 @@ def _lengths(found: PlotResult) -> Markup:
 
 
 def _grams(found: PlotResult) -> Markup:
-    some = [*found.won, *found.lost]
+    some = [*found.won[:MOST_GRAMS], *found.lost[:MOST_GRAMS]]
     most = max((abs(one.b - one.a) for one in some), default=1)
     rows = [tag("li", _gram(one, most)) for one in some]
     content = tag("ul", rows, class_="plain") if rows else tag("p", "No n-gram differs.", class_="note")

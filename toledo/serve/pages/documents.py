@@ -74,6 +74,7 @@ class ShownDocument:
     result: DocumentsResult
     asked: ViewRequest
     place: int  # among the steps
+    ended: bool
 
     @property
     def step(self) -> DocumentStep:
@@ -89,6 +90,12 @@ class ShownDocument:
     def is_last(self) -> bool:
         """Whether it is the text as it is now, which terms are counted in."""
         return self.place == len(self.result.steps) - 1
+
+    @property
+    def marked_terms(self) -> list[tuple[int, Term]]:
+        """The terms that are marked in the text: those translated in several ways, and the one that is selected."""
+        terms = enumerate(self.result.terms)
+        return [(number, one) for number, one in terms if len(one.translations) > 1 or one is self.term]
 
     @property
     def term(self) -> Term | None:
@@ -136,7 +143,7 @@ def _drawn(asked: ViewRequest, job: JobResult, models: Markup) -> View:
         return parts(*nothing("start", *PARTS[2:]), *state, models)
     steps = job.result.steps
     place = asked.place("step", len(steps), len(steps) - 1)
-    found = ShownDocument(job.result, asked, place)
+    found = ShownDocument(job.result, asked, place, job.state not in ("waiting", "running"))
     drawn = [_course(found), _document(found), _terms(found), _models(found)]
     return standalone("Documents", ABOUT, drawn) if asked.save else parts(*nothing("start"), *state, *drawn, models)
 
@@ -156,14 +163,21 @@ def _course(found: ShownDocument) -> Markup:
     """Return the score by step, and a slider through the steps."""
     result = found.result
     points = [(float(one.step), one.score) for one in result.steps]
-    lines = Lines([Series("score", points, ended=bool(result.stopped))], "step", "score",
+    lines = Lines([Series("score", points, ended=found.ended)], "step", "score",
                   (float(found.step.step), "shown"), whole=True, height=200, named=False)  # fmt: skip
     last = len(result.steps) - 1
     slider = Slider("step", "The text after step", found.place, 0, max(last, 1), 1, f"{found.step.step:,}")
     now = button("Now", "quiet", data_set="step=", disabled=found.is_last)
     note = f"step {result.steps[-1].step:,} of {result.total:,}"
     bleu = "" if result.bleu is None else f", BLEU {fixed(result.bleu)}"
-    return card("Score", figure(lines, WIDE), slider.draw(long=True), now, note=note + bleu, level=2, id="course")
+    return card(
+        "Score",
+        figure(lines, WIDE),
+        tag("div", tag("div", slider.draw(long=True), class_="grow"), now, class_="row"),
+        note=note + bleu,
+        level=2,
+        id="course",
+    )
 
 
 def _document(found: ShownDocument) -> Markup:
@@ -176,13 +190,13 @@ def _document(found: ShownDocument) -> Markup:
     changed = len(found.step.changed)
     note = f"{changed} segments changed in this step" if found.place else "as it began"
     key = tag("p", tag("span", tag("ins", "marked"), " changed in this step"),
-              tag("span", "letters: words that come back"), class_="key")  # fmt: skip
+              tag("span", "letters: terms that are translated in several ways, and the one selected"), class_="key")  # fmt: skip
     return card("Text", tag("div", rows, class_="document"), key, note=note, level=2, id="document")
 
 
 def _source(segment: int, found: ShownDocument) -> Markup:
     marks = {}
-    for number, term in enumerate(found.result.terms):
+    for number, term in found.marked_terms:
         for where, first, end in term.places:
             if where == segment:
                 marks[first] = (end, number)
@@ -210,7 +224,7 @@ def _target(segment: int, found: ShownDocument) -> Markup:
         return against(words, before)
     marks = {}
     if found.is_last:
-        for number, term in enumerate(found.result.terms):
+        for number, term in found.marked_terms:
             for one in term.translations:
                 for where, first, end in one.places:
                     if where == segment:

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from toledo.serve.engine import Engine
 
 FEW, SOME, MANY, SAMPLES = 3, 12, 100, 16
+LENGTHS = range(9, 14)  # words
+WEAKER: Mapping[str, Mapping[str, float]] = {
+    "as trained": {}, "little language model": {"lm": 0.1}, "free order": {"distortion": 0.0},
+    "no word penalty": {"word.penalty": 0.0},
+}  # fmt: skip
 RULES = {"best derivation": "viterbi", "MBR": "mbr", "consensus": "consensus"}
 
 
@@ -34,25 +39,33 @@ def _test() -> ExampleText:
     return example_data(train=1, tune=1, test=MANY).test
 
 
+def _sentences(number: int) -> list[int]:
+    """Return the places of some sentences that are neither short nor long."""
+    return [place for place, text in enumerate(_test().sources) if len(text.split()) in LENGTHS][:number]
+
+
 def _translate(model: Model) -> dict[str, Any]:
-    return {"texts": {"source": "\n".join(_test().sources[:FEW])}}
+    return {"texts": {"source": "\n".join(_test().sources[place] for place in _sentences(FEW))}}
 
 
 def _choose(model: Model) -> dict[str, Any]:
-    lists = model.nbest(list(_test().sources[:SOME]), SAMPLES, tokenized=True)
+    lists = model.nbest([_test().sources[place] for place in _sentences(SOME)], SAMPLES, tokenized=True)
     lines = [json.dumps({"hypotheses": [one.text for one in own]}) for own in lists]
     return {"texts": {"samples": "\n".join(lines)}}
 
 
 def _documents(model: Model) -> dict[str, Any]:
-    return {"texts": {"document": "\n".join(_test().sources[:SOME])}, "choices": {"document.consistency": "20"}}
+    return {
+        "texts": {"document": "\n".join(_test().sources[:SOME])},
+        "choices": {"document.consistency": "20", "start": "random"},
+    }
 
 
 def _combine(model: Model) -> dict[str, Any]:
-    sources = list(_test().sources[:SOME])
-    weaker = {"A": {}, "B": {"lm": 0.0}, "C": {"distortion": 0.0, "lm": 0.2}, "D": {"word.penalty": 0.0}}
-    outputs = {name: _translated(model, sources, weights) for name, weights in weaker.items()}
-    return {"files": _files({**outputs, "reference": _test().references[0][:SOME]})}
+    places = _sentences(SOME)
+    sources = [_test().sources[place] for place in places]
+    outputs = {name: _translated(model, sources, weights) for name, weights in WEAKER.items()}
+    return {"files": _files({**outputs, "reference": [_test().references[0][place] for place in places]})}
 
 
 def _compare(model: Model) -> dict[str, Any]:

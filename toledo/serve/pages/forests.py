@@ -8,7 +8,8 @@ from toledo.serve.engine import Engine
 from toledo.serve.pages.asked import ViewRequest
 from toledo.serve.types import ForestRequest, ForestWindow, KeptForest
 from toledo.view.controls import button, select
-from toledo.view.forest import WindowEdge, forest_window
+from toledo.view.forest import Drawn, PlacedDrawn, forest_window
+from toledo.view.layout import Box
 from toledo.view.markup import Markup, tag
 from toledo.view.page import card
 
@@ -45,7 +46,10 @@ def draw_window(found: ForestWindow, name: str) -> Markup:
     """Draw a window of a forest."""
     places = {one.number: (one.x, one.y) for one in found.placed_nodes}
     edges = [
-        WindowEdge(one.label, one.text, one.posterior, one.best, (one.x, one.y), one.width, one.lines)
+        PlacedDrawn(
+            Drawn(one.number, one.head, tuple(one.tails), one.label, one.text, one.posterior, one.best, True),
+            Box(0, one.width, one.height), (one.x, one.y), one.lines,
+        )
         for one in found.placed_edges
-    ]
-    return forest_window(list(places.values()), edges, (found.width, found.height), places.get(found.goal), name)
+    ]  # fmt: skip
+    return forest_window(places, found.goal, edges, (found.width, found.height), name)

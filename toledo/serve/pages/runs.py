@@ -16,13 +16,14 @@ from toledo.view.controls import button
 from toledo.view.curves import Lines, Series, spark
 from toledo.view.markup import Markup, tag
 from toledo.view.page import card, columns
-from toledo.view.plots import WIDE, figure
+from toledo.view.plots import NARROW, figure
 from toledo.view.shell import Shell
 from toledo.view.states import empty, nothing
 from toledo.view.tables import Cell, fixed, shown, table
 
 ABOUT = "Tunings and refinements, round by round, while they run."
 MOST_CURVES, MOST_STREAMS, MOST_WEIGHTS, MOST_COMPARED = 6, 4, 15, 6
+AROUND = 80  # pixels around a plot
 STATES = {"running": "running", "done": "done", "broken": "cut off"}
 PARTS = ("problem", "chart", "runs", "detail")
 
@@ -46,7 +47,7 @@ async def parts_of(engine: Engine, asked: ViewRequest, call: Call, path: dict[st
         return _saved(found.runs)
     chosen = next((one for one in found.runs if one.id == asked.text("run")), found.runs[0])
     compared = [await actions.run(engine, None, call, {"id": one.id}) for one in _compared(found.runs, chosen)]
-    drawn = [_chart(found.runs, chosen), _table(found.runs, chosen), _detail(compared)]
+    drawn = [_chart(found.runs, chosen, asked.width - AROUND), _table(found.runs, chosen), _detail(compared)]
     if asked.save:
         return standalone("Runs", ABOUT, drawn)
     return parts(*nothing("problem", "start"), _count(found), *drawn, _streams(found.runs))
@@ -72,7 +73,7 @@ def _count(found: RunsResult) -> Markup:
     return tag("output", f"{running} running, {len(found.runs) - running} ended", id="count", class_="note")
 
 
-def _chart(runs: Sequence[RunSummary], chosen: RunSummary) -> Markup:
+def _chart(runs: Sequence[RunSummary], chosen: RunSummary, room: int) -> Markup:
     """Return the scores of runs by round: those of one metric, the first few in color, others thin."""
     same = [one for one in runs if one.metric == chosen.metric and one.scores]
     ranked = sorted(same, key=lambda one: one is not chosen)
@@ -85,7 +86,7 @@ def _chart(runs: Sequence[RunSummary], chosen: RunSummary) -> Markup:
                   (float(chosen.best_round), f"best of {chosen.name}"), whole=True)  # fmt: skip
     others = len(runs) - len(same)
     note = f"dashed: running{f'; {others} runs have other metrics' if others else ''}"
-    content = figure(lines, WIDE) if same else tag("p", "No round has ended yet.", class_="note")
+    content = figure(lines, max(room, NARROW)) if same else tag("p", "No round has ended yet.", class_="note")
     return card(f"{chosen.metric} by round", content, note=note, level=2, id="chart")
 
 

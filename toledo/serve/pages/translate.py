@@ -141,8 +141,9 @@ async def parts_of(engine: Engine, asked: ViewRequest, call: Call, path: dict[st
         return parts(*drawn)
     forest = await forest_card(engine, asked, call, shown.segment.forest)
     whole = await _whole_text(engine, asked, call, shown)
-    drawn = [*nothing("problem", "start"), _source(shown), *drawn, forest, _weights(shown), *whole]
-    return standalone("Translate", _title(shown), drawn) if asked.save else parts(*drawn)
+    about_model = tag("p", _title(shown), class_="note", id="about")
+    drawn = [*nothing("problem", "start"), about_model, _source(shown), *drawn, forest, _weights(shown), *whole]
+    return standalone("Translate", "", drawn) if asked.save else parts(*drawn)
 
 
 async def _analyzed(

@@ -24,7 +24,10 @@ function show(box, view) {
 /** Letters in their own size, from the left. @param {Element} box */
 export function natural(box) {
   const found = drawn(box);
-  if (found) show(box, { x: 0, y: found.height / 2 - box.clientHeight / 2, width: box.clientWidth, height: box.clientHeight });
+  if (!found) return;
+  const first = Number(found.svg.querySelector("circle")?.getAttribute("cy") ?? 0), room = box.clientHeight;
+  const y = found.height <= room ? (found.height - room) / 2 : Math.min(Math.max(first - room / 2, 0), found.height - room);
+  show(box, { x: 0, y, width: box.clientWidth, height: room });
 }
 
 /** All of it. @param {Element} box */
