@@ -229,6 +229,10 @@ class Search(ABC, Generic[Found]):
         """Return sentences as ids, once for any number of searches. New words are added: not for threads."""
         return [self._weighted.encode(sentence) for sentence in sentences]
 
+    def options(self, sentence: EncodedSentence) -> SentenceOptions:
+        """Return the translation options of a sentence."""
+        return self._weighted.options(self._weighted.prepare([sentence]), sentence)
+
     def translate(
         self, sentences: Sentences, threads: int | None = None, progress: Progress = silent
     ) -> list[Translation]:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
@@ -15,14 +15,15 @@ from starlette.routing import BaseRoute, Route
 
 from toledo.serve.actions import ACTIONS, TRANSLATE, TRANSLATE_JOB, Action
 from toledo.serve.call import Call
+from toledo.serve.engine import Engine
 from toledo.serve.problems import ServeError, error_of
-from toledo.serve.types import Answer
 from toledo.serve.work_types import Problem
 
 log = logging.getLogger(__name__)
 
 PREFIX = "/api/v1"
 JSON, PROBLEM = "application/json", "application/problem+json"
+T = TypeVar("T")
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 WriteResult: TypeAlias = Callable[[Any, Request], Response]
 WriteProblem: TypeAlias = Callable[[Problem, Request], Response]
@@ -85,12 +86,17 @@ async def read_request(action: Action[Any, Any], request: Request) -> Any:
 
 async def run_action(action: Action[Any, Any], asked: Any, request: Request, call: Call) -> Any:
     """Run an action until it is done, its time is over, or the client has gone."""
-    engine = request.app.state.engine
+    engine: Engine = request.app.state.engine
     task = asyncio.ensure_future(action.run(engine, asked, call, dict(request.path_params)))
+    return await until_done(engine, request, call, task)
+
+
+async def until_done(engine: Engine, request: Request, call: Call, task: asyncio.Future[T]) -> T:
+    """Return the result of work, unless its time is over or the client has gone: then the work is stopped."""
     gone = asyncio.ensure_future(_disconnected(request))
-    left = engine.limits.seconds
     try:
-        await asyncio.wait({task, gone}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        both: set[asyncio.Future[Any]] = {task, gone}
+        await asyncio.wait(both, timeout=engine.limits.seconds, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
             call.cancel("client gone" if gone.done() else "timeout")
             engine.metrics.cancelled += 1
@@ -118,6 +124,3 @@ def routes() -> list[BaseRoute]:
     """Return the routes of all actions."""
     special: dict[str, Handler] = {TRANSLATE.path: _translate}
     return [Route(PREFIX + one.path, special.get(one.path) or endpoint(one), methods=[one.method]) for one in ACTIONS]
-
-
-__all__ = ["Answer", "as_json", "as_problem", "endpoint", "routes"]

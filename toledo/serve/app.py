@@ -12,10 +12,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from toledo.serve import api, pages, streams
+from toledo.serve import api, moses, pages, streams
 from toledo.serve.engine import Engine
 from toledo.serve.metrics import MEDIA_TYPE
 from toledo.serve.observing import Observer
+from toledo.serve.openapi import openapi
 from toledo.serve.problems import ServeError
 from toledo.serve.security import Access, Guard
 
@@ -34,9 +35,11 @@ def make_app(engine: Engine, access: Access | None = None) -> Starlette:
     routes: list[BaseRoute] = [
         *streams.routes(),
         *api.routes(),
+        *moses.routes(),
         Route("/health/live", _live),
         Route("/health/ready", _ready),
         Route("/metrics", _metrics),
+        Route("/openapi.json", _openapi),
         *pages.routes(),
     ]
     middleware = [
@@ -60,6 +63,10 @@ async def _ready(request: Request) -> Response:
         title = "The server is about to end" if engine.closing else "The server is not ready yet"
         return api.failed(ServeError(503, "not-ready", title, headers={"Retry-After": "1"}), request)
     return JSONResponse({"ready": True})
+
+
+async def _openapi(request: Request) -> Response:
+    return JSONResponse(openapi())
 
 
 async def _metrics(request: Request) -> Response:

@@ -187,7 +187,7 @@ class ScoresResult(Answer, frozen=True, kw_only=True):
     total: int
     systems: list[ComparedSystem]
     test: str
-    signatures: Scores | dict[str, str]
+    signatures: dict[str, str]
     higher_is_better: dict[str, bool]
 
 
