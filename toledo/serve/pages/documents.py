@@ -190,7 +190,7 @@ def _document(found: ShownDocument) -> Markup:
     changed = len(found.step.changed)
     note = f"{changed} segments changed in this step" if found.place else "as it began"
     key = tag("p", tag("span", tag("ins", "marked"), " changed in this step"),
-              tag("span", "letters: terms that are translated in several ways, and the one selected"), class_="key")  # fmt: skip
+              tag("span", "letters: terms translated in several ways, and the one selected"), class_="key")  # fmt: skip
     return card("Text", tag("div", rows, class_="document"), key, note=note, level=2, id="document")
 
 
