@@ -30,12 +30,16 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory, run_folder: Path) -> Iterator[str]:
     """Serve the built-in sample, and runs in a folder."""
     if WHEEL is not None:
         assert Path(toledo.__file__).is_relative_to(WHEEL), "the tests are to run on the wheel"
-    runs = tmp_path_factory.mktemp("runs")
-    command = [sys.executable, "-m", "toledo", "serve", "--demo", "--port", "0", "--runs", str(runs)]
+    command = [sys.executable, "-m", "toledo", "serve", "--demo", "--port", "0", "--runs", str(run_folder)]
     yield from started(command, tmp_path_factory.mktemp("server") / "log")
 
 
@@ -49,6 +53,7 @@ def visit(browser: Any, request: pytest.FixtureRequest) -> Iterator[Callable[...
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=theme, accept_downloads=True, **options
         )
+        context.set_default_timeout(15_000)
         page = context.new_page()
         found = Visit(page, address)
         page.on("console", lambda message: found.messages.append(message.text))

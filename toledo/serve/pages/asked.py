@@ -12,7 +12,7 @@ from toledo.serve.types import Answer, Ask
 from toledo.serve.work_types import AboutResult
 from toledo.view.markup import Child, join
 
-LARGEST = 1e6
+LARGEST = 1e9
 
 
 class NamedText(Ask, frozen=True, kw_only=True):

@@ -70,11 +70,18 @@ class ShownCombination:
 
     @property
     def columns(self) -> list[list[ShownArc]]:
-        """The network as it is drawn."""
-        return [
-            [ShownArc(arc.word or NOTHING, arc.votes, tuple(arc.systems), arc.chosen) for arc in column]
+        """The network as it is drawn: without systems that have no share, and words that only they have."""
+        names, shares = self.result.systems, self.result.shares
+        voting = {place for place, name in enumerate(names) if shares.get(name, 1.0) > 0}
+        drawn = [
+            [
+                ShownArc(arc.word or NOTHING, arc.votes, tuple(sorted(voting.intersection(arc.systems))), arc.chosen)
+                for arc in column
+            ]
             for column in self.segment.columns
         ]
+        kept = [[arc for arc in column if arc.systems or arc.chosen] for column in drawn]
+        return [column for column in kept if any(arc.word != NOTHING for arc in column)]
 
 
 async def parts_of(engine: Engine, asked: ViewRequest, call: Call, path: dict[str, str]) -> View:

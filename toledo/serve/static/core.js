@@ -58,7 +58,7 @@ export async function ask(more = {}) {
   began = performance.now();
   try {
     await take(await post(`/view/${page}`, more, mine.signal), mine);
-    if (more.fresh && !document.querySelector("#problem [role=alert]")) document.getElementById("entry")?.removeAttribute("open");
+    if (more.fresh && document.querySelector("#start[hidden]") && !document.querySelector("#problem [role=alert]")) document.getElementById("entry")?.removeAttribute("open");
   } catch (error) {
     if (!mine.signal.aborted) fail("offline", error);
   } finally {

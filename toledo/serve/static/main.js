@@ -210,7 +210,7 @@ async function begin() {
   const current = document.querySelector("nav [aria-current]");
   if (current instanceof HTMLElement && current.parentElement) current.parentElement.scrollLeft = current.offsetLeft - 60;
   const given = await core.readAddress();
-  if (given || byId("main")?.hasAttribute("data-ask")) await core.ask({ fresh: true });
+  if (given || byId("main")?.hasAttribute("data-ask")) await core.ask({ fresh: given });
   else attach();
   document.body.dataset.begun = "true";
   await waitUntilReady();
