@@ -11,6 +11,7 @@ Names are imported when they are first used.
 from __future__ import annotations
 
 import difflib
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -78,6 +79,8 @@ _MODULES = {  # module → names
     "search.document.models.semantic": "SemanticSpace",
     "search.document.settings": "DocumentSettings",
     "search.document.translation": "DocumentTranslation TranslatedDocument",
+    "serve.server": "Server serve",
+    "serve.settings": "ServerLimits",
     "tuning.settings": "DocumentGradient DocumentLists DocumentPRO OnlineMIRA",
     "translation": "SampledHypotheses Trace Translated",
     "weights": "Weights",
@@ -102,6 +105,7 @@ __all__ = ["__version__", *_EXPORTS]
 def __getattr__(name: str) -> Any:
     if name in _EXPORTS:
         value = getattr(import_module(f"toledo.{_EXPORTS[name]}"), name)
+        value = sys.modules.get(f"toledo.{name}", value)  # the package `serve` can be called
         globals()[name] = value
         return value
     close = difflib.get_close_matches(name, [*_EXPORTS], n=1)

@@ -118,6 +118,9 @@ from toledo.search.document.models.semantic import SemanticSpace as SemanticSpac
 from toledo.search.document.settings import DocumentSettings as DocumentSettings
 from toledo.search.document.translation import DocumentTranslation as DocumentTranslation
 from toledo.search.document.translation import TranslatedDocument as TranslatedDocument
+from toledo.serve.server import Server as Server
+from toledo.serve.server import serve as serve
+from toledo.serve.settings import ServerLimits as ServerLimits
 from toledo.translation import SampledHypotheses as SampledHypotheses
 from toledo.translation import Trace as Trace
 from toledo.translation import Translated as Translated

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from toledo.api.evaluate import compare
 from toledo.metrics.analysis.buckets import mean_reference_lengths
 from toledo.metrics.analysis.ngrams import NGramsOfOrder, SystemWords, ngram_differences, number_ngrams
-from toledo.metrics.analysis.pairs import difference_histogram, segment_gains
+from toledo.metrics.analysis.pairs import EQUAL, difference_histogram, segment_gains
 from toledo.metrics.evaluation import Comparison
 from toledo.metrics.score import ScoreInterval
 from toledo.metrics.significance.paired import measure
@@ -119,11 +119,7 @@ class KeptTexts:
             words = asked.query.lower()
             kept &= np.array([words in text for text in self.searchable])
         if asked.low is not None or asked.high is not None:
-            gains = self.gains(asked)
-            kept &= gains >= (-np.inf if asked.low is None else asked.low)
-            kept &= (
-                (gains < np.inf) if asked.high is None else (gains < asked.high) | (gains == asked.high == asked.low)
-            )
+            kept &= between(self.gains(asked), asked.low, asked.high)
         if asked.shortest is not None:
             kept &= self.lengths >= asked.shortest
         if asked.longest is not None:
@@ -154,6 +150,18 @@ class KeptTexts:
         texts = [*self.comparison.texts.values(), *(group for group in task.references or ()), task.sources or ()]
         rows = (rows for by_metric in self.comparison.statistics.values() for rows in by_metric.values())
         return 3 * sum(sys.getsizeof(text) for some in texts for text in some) + sum(one.nbytes for one in rows)
+
+
+def between(gains: Floats, low: float | None, high: float | None) -> NDArray[np.bool_]:
+    """Return which gains are in a bar, whose limits are its own on the side towards 0; from 0 to 0 are equal scores."""
+    if low == high == 0:
+        return np.asarray(np.abs(gains) <= EQUAL)
+    kept = np.ones(gains.size, np.bool_)
+    if low is not None:
+        kept &= gains >= low if low > 0 else gains > (low or EQUAL)
+    if high is not None:
+        kept &= gains <= high if high < 0 else gains < (high or -EQUAL)
+    return kept
 
 
 def _count(wanted: list[Any], words: list[Any]) -> int:

@@ -57,6 +57,7 @@ class Engine:
         )
         self.jobs = Jobs(self.limits)
         self.ready = self.closing = False
+        self.failure = ""  # why it does not become ready
 
     def model(self, name: str | None) -> ServedModel:
         """Return a model by name, or the first."""
@@ -80,7 +81,8 @@ class Engine:
         try:
             await warm_up(self)
             self.ready = True
-        except Exception:
+        except Exception as error:
+            self.failure = str(error)
             log.exception("the server does not become ready")
 
     async def close(self) -> None:

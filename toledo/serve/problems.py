@@ -12,6 +12,7 @@ from toledo.errors import InputError, ToledoError
 from toledo.serve.work_types import Problem
 
 PATH = re.compile(r"^(?P<what>.*) - at `(?P<path>(?:key in )?\$.*)`$", re.DOTALL)
+FIELD = re.compile(r"^Object (?:contains unknown|missing required) field `(.*)`$")
 STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(\d+|\.\.\.)\]")
 
 
@@ -68,7 +69,8 @@ def error_of(error: Exception) -> ServeError:
 def place_of(message: str) -> tuple[str, str | None]:
     """Return what is wrong and a JSON pointer from a message such as "Expected `float` - at `$.scale`"."""
     found = PATH.match(message)
-    if found is None:
-        return message, None
-    steps = [name or number for name, number in STEP.findall(found["path"])]
-    return found["what"], "".join(f"/{step}" for step in steps)
+    what, path = (message, "") if found is None else (found["what"], found["path"])
+    steps = [name or number for name, number in STEP.findall(path)]
+    if field := FIELD.search(what):
+        steps.append(field[1])
+    return what, "".join(f"/{step}" for step in steps) or None

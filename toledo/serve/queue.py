@@ -69,6 +69,7 @@ class WorkQueue:
         self.threads, self.most_waiting = threads, most_waiting
         self.running = 0
         self._tickets: deque[Ticket] = deque()
+        self._open: set[Ticket] = set()  # all that have no result yet
         self._changed = threading.Condition()
         self._finished: deque[float] = deque(maxlen=WINDOW)
         self._workers: list[threading.Thread] = []
@@ -112,6 +113,7 @@ class WorkQueue:
             full = not call.patient and self._count_waiting() >= max(self.most_waiting, 1)
             if not full:
                 self._tickets.append(ticket)
+                self._open.add(ticket)
                 self._changed.notify()
         if full:
             wait = str(self.retry_after())
@@ -129,19 +131,20 @@ class WorkQueue:
         with self._changed:
             self._closed = True
         end = time.monotonic() + seconds
-        while (self.running or self._tickets) and time.monotonic() < end:
+        while self._open and time.monotonic() < end:
             await asyncio.sleep(0.02)
         with self._changed:
-            left = list(self._tickets)
+            left = list(self._open)
             self._changed.notify_all()
         for ticket in left:
             ticket.call.cancel("closing")
-        return not self.running
+        return not left
 
     def _leave(self, ticket: Ticket) -> None:
         """Take a request out of the queue, whether it is done or nobody wants it."""
         with self._changed:
             ticket.waiting.clear()
+            self._open.discard(ticket)
             if ticket in self._tickets:
                 self._tickets.remove(ticket)
             if not ticket.call.patient:

@@ -49,7 +49,7 @@ class Access:
     @classmethod
     def at(cls, host: str, port: int, names: Collection[str] = (), token: str | None = None) -> Access:
         """Return the access to a server at an address; `names` are other names that it is reached by."""
-        known = {*names, *LOOPBACK} if is_loopback(host) else {host, *names, *LOOPBACK}
+        known = {f"[{host}]" if ":" in host else host, *names, *LOOPBACK}
         return cls(frozenset(f"{one}{suffix}" for one in known for suffix in ("", f":{port}")), token)
 
     def check(self, scope: Scope, headers: Mapping[str, str]) -> None:

@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from toledo.api.combination import Combination
 from toledo.api.model import Model, load
 from toledo.api.train import train
-from toledo.errors import InputError
+from toledo.errors import InputError, RunError
 from toledo.sample.corpus import example_data
 from toledo.serve.app import make_app
 from toledo.serve.engine import Engine
@@ -80,11 +80,18 @@ class Server:
 
     def start(self) -> Server:
         """Answer requests in a thread, and return when the server is ready."""
-        self._thread = threading.Thread(target=self._serve, name="toledo serve", daemon=True)
-        self._thread.start()
-        while not self.engine.ready and self._thread.is_alive():
+        thread = self._begin()
+        while not self.engine.ready and thread.is_alive():
+            if self.engine.failure:
+                self.close()
+                raise RunError(f"the server does not become ready: {self.engine.failure}")
             time.sleep(0.01)
         return self
+
+    def _begin(self) -> threading.Thread:
+        self._thread = threading.Thread(target=self._serve, name="toledo serve", daemon=True)
+        self._thread.start()
+        return self._thread
 
     def _serve(self) -> None:
         asyncio.run(self._server.serve(sockets=[self._socket]))

@@ -25,3 +25,4 @@ async def warm_up(engine: Engine) -> None:
         )
         await translate_segments(engine, request, Call(id="warm-up"))
         await translate_segments(engine, TranslateRequest(model=name, segments=segments), Call(id="warm-up"))
+    engine.metrics.words = 0
