@@ -68,12 +68,12 @@ def short_column(column: Sequence[ShownArc]) -> list[ShownArc]:
     return [*kept, ShownArc(f"+{len(rest)}", sum(one.votes for one in rest), tuple(systems), False, words)]
 
 
-def network(columns: Columns, systems: Sequence[str]) -> Markup:
-    """Return a network for a screen and for a phone, in rows that are as wide as either."""
+def network(columns: Columns, systems: Sequence[str], wide: float = WIDE) -> Markup:
+    """Return a network for a screen with that much room and for a phone, in rows that are as wide as either."""
     short = [short_column(column) for column in columns]
     return join(
         tag("div", [network_drawing(row, systems) for row in _rows(short, room, len(systems))], class_=f"plot {kind}")
-        for kind, room in (("wide", WIDE), ("narrow", NARROW))
+        for kind, room in (("wide", wide), ("narrow", NARROW))
     )
 
 

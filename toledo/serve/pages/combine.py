@@ -32,6 +32,7 @@ METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
 ABOUT = "Outputs of several systems, word by word: who votes for what, and the text that wins."
 COMMAND = "toledo combine run combination a.en b.en c.en"
 PARTS = ("problem", "result", "outputs", "shares", "features", "scores")
+AROUND, LEAST_ROOM = 200, 560  # pixels around the network, and those that it has at least
 MOST_SHARE = 1.0
 REACH = 2.0  # a weight can be moved that far from zero, at least
 
@@ -137,7 +138,7 @@ def _only(request: CombineRequest, place: int) -> CombineRequest:
 
 
 def _result(shown: ShownCombination) -> Markup:
-    one = shown.segment
+    one, room = shown.segment, max(shown.asked.width - AROUND, LEAST_ROOM)
     words = [ShownWord(word, [votes]) for word, votes in zip(one.words, one.votes, strict=True)]
     texts: list[tuple[Child, Child]] = [("reference", shown.reference)] if shown.reference else []
     note = tag(
@@ -152,7 +153,7 @@ def _result(shown: ShownCombination) -> Markup:
     )
     reference = tag("div", segment(None, texts, quiet=[0]), class_="segments") if texts else None
     return card("Result", tag("div", shown_text(words), class_="choice"), reference,
-                network(shown.columns, shown.result.systems), key, note=note, level=2, id="result")  # fmt: skip
+                network(shown.columns, shown.result.systems, room), key, note=note, level=2, id="result")  # fmt: skip
 
 
 def _outputs(shown: ShownCombination) -> Markup:
