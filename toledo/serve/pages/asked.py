@@ -12,7 +12,7 @@ from toledo.serve.types import Answer, Ask
 from toledo.serve.work_types import AboutResult
 from toledo.view.markup import Child, join
 
-LARGEST = 1e9
+LARGEST, POWERS = 1e9, 6.0
 
 
 class NamedText(Ask, frozen=True, kw_only=True):
@@ -55,6 +55,11 @@ class ViewRequest(Ask, frozen=True, kw_only=True):
         except (KeyError, ValueError):
             return None
         return value if math.isfinite(value) and abs(value) <= LARGEST else None
+
+    def power_of_ten(self, name: str) -> float | None:
+        """Return ten to the power of a choice that is a number."""
+        value = self.number(name)
+        return None if value is None else 10.0 ** min(max(value, -POWERS), POWERS)
 
     def place(self, name: str, size: int, default: int = 0) -> int:
         """Return a choice that is a place among so many things."""

@@ -254,7 +254,7 @@ def _terms(found: ShownDocument) -> Markup:
 
 def _models(found: ShownDocument) -> Markup:
     """Return what each model says: at the start, and now."""
-    start, now = found.result.start, found.step.models or found.result.now
+    start, now = found.result.start, {**(found.result.now if found.is_last else {}), **found.step.models}
     changed = [Bar(name, [now.get(name, 0.0) - start.get(name, 0.0)]) for name in now]
     rows: list[list[Cell]] = [[name, shown(start.get(name, 0.0)), shown(now[name])] for name in now]
     plot = tag("div", Bars(changed, "change", sign=True).draw(THIRD_COLUMN), class_="plot")

@@ -22,9 +22,8 @@ async def forest_card(engine: Engine, asked: ViewRequest, call: Call, kept: Kept
     if kept is None:
         return tag("section", id="forest", hidden=True)
     least = asked.one_of("posterior", POSTERIORS, "0.02")
-    power = asked.number("scale")
     window = ForestRequest(posterior=float(least), width=WINDOW, height=WINDOW,
-                           scale=None if power is None else 10.0**power)  # fmt: skip
+                           scale=asked.power_of_ten("scale"))  # fmt: skip
     found = await actions.forest_window(engine, window, call, {"id": kept.id})
     controls = tag(
         "span",

@@ -153,7 +153,7 @@ async def _analyzed(
     deciding: dict[str, Any] = {
         "rules": [name for name in RULES if name in about.rules],
         "metric": asked.text("metric") or None,
-        "scale": None if (power := asked.number("scale")) is None else 10.0**power,
+        "scale": asked.power_of_ten("scale"),
         "weights": asked.numbers("weight."),
         "nbest": SHOWN,
         "posteriors": 4,

@@ -30,7 +30,7 @@ document.addEventListener("input", (event) => {
   const field = event.target;
   if (field instanceof HTMLTextAreaElement && field.name) { core.texts[field.name] = field.value; return; }
   if (!(field instanceof HTMLInputElement) || !field.name) return;
-  if (field.type === "file" || field.type === "checkbox") return;
+  if (field.type === "file") return;
   if (field.value === "") core.choices.delete(field.name); else core.choices.set(field.name, field.value);
   if (field.type === "range") core.askQuickly();
   soon(() => { core.remember(); core.ask(); });
@@ -43,7 +43,6 @@ document.addEventListener("change", async (event) => {
     if ("fresh" in field.dataset) actions.go(field); else core.ask();
   }
   if (!(field instanceof HTMLInputElement)) return;
-  if (field.type === "checkbox" && field.name) { core.choose(`${field.name}=${field.checked ? "yes" : field.dataset.off ?? ""}`); core.ask(); }
   if (field.type === "file" && field.files) { await read(field.files, field.dataset.as); field.value = ""; }
 });
 
@@ -158,7 +157,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); return actions.go(target); }
   if ((event.key === "Enter" || event.key === " ") && target.matches("[data-set]:not(button, a, input, select)")) { event.preventDefault(); target.dispatchEvent(new MouseEvent("click", { bubbles: true })); return; }
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (target.matches("textarea, select, input:not([type=range], [type=checkbox])") && event.key !== "Escape") return;
+  if (target.matches("textarea, select, input:not([type=range])") && event.key !== "Escape") return;
   if (event.key === "?") return actions.keys(target);
   if (event.key === "Escape" && target.matches("input, textarea")) target.blur();
   const control = document.querySelector(`[data-key="${CSS.escape(event.key)}"]:not([disabled])`);

@@ -48,6 +48,6 @@ function attributes(old, fresh) {
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && !own.includes(name)) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value && !own.includes(name)) old.setAttribute(name, value);
   if (old === document.activeElement) return;
-  if (old instanceof HTMLInputElement && fresh instanceof HTMLInputElement) { old.value = fresh.value; old.checked = fresh.checked; }
+  if (old instanceof HTMLInputElement && fresh instanceof HTMLInputElement) old.value = fresh.value;
   if (old instanceof HTMLOptionElement && fresh instanceof HTMLOptionElement) old.selected = fresh.selected;
 }
