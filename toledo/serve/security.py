@@ -12,6 +12,7 @@ import hmac
 import ipaddress
 import secrets
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from starlette.requests import Request
@@ -36,6 +37,7 @@ HEADERS = {
 }
 GUARDED = (PREFIX, "/view", "/RPC2", "/metrics")  # what needs a token; pages themselves have no data
 COMPARE = f"{PREFIX}/compare", "/view/compare"
+FARTHEST = 4  # times the size of the largest body
 SAFE = ("GET", "HEAD", "OPTIONS")
 
 
@@ -117,18 +119,22 @@ class Guard:
         large = scope["path"] in COMPARE
         most = self.limits.compare_bytes if large else self.limits.body_bytes
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > most:
-            raise _too_large(most)
-        try:
+        if length.isdigit() and int(length) <= most:
+            try:
+                async with asyncio.timeout(self.limits.body_seconds):
+                    if (body := await _read(receive, most)) is not None:
+                        return body
+            except TimeoutError:
+                detail = f"It must be sent within {self.limits.body_seconds:g} s."
+                raise ServeError(408, "slow", "The body did not come in time", detail) from None
+        with suppress(TimeoutError):
             async with asyncio.timeout(self.limits.body_seconds):
-                body = await _read(receive, most)
-        except TimeoutError:
-            detail = f"It must be sent within {self.limits.body_seconds:g} s."
-            raise ServeError(408, "slow", "The body did not come in time", detail) from None
-        return body
+                await _discard(receive, FARTHEST * most)
+        raise ServeError(413, "too-large", "The body is too large", f"At most {most / 1e6:g} MB.")
 
 
-async def _read(receive: Receive, most: int) -> bytes:
+async def _read(receive: Receive, most: int) -> bytes | None:
+    """Return a body, or None if it is too large."""
     parts, size, more = [], 0, True
     while more:
         message = await receive()
@@ -137,14 +143,19 @@ async def _read(receive: Receive, most: int) -> bytes:
         part = message.get("body", b"")
         size += len(part)
         if size > most:
-            raise _too_large(most)
+            return None
         parts.append(part)
         more = message.get("more_body", False)
     return b"".join(parts)
 
 
-def _too_large(most: int) -> ServeError:
-    return ServeError(413, "too-large", "The body is too large", f"At most {most / 1e6:g} MB.")
+async def _discard(receive: Receive, most: int) -> None:
+    """Read some of a body that is too large: clients look for an answer only after they have sent it."""
+    size, more = 0, True
+    while more and size < most:
+        message = await receive()
+        size += len(message.get("body", b""))
+        more = message["type"] == "http.request" and message.get("more_body", False)
 
 
 def _with_body(body: bytes, receive: Receive) -> Receive:
