@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from toledo.api.model import Model
     from toledo.serve.engine import Engine
 
-FEW, SOME, MANY, SAMPLES = 3, 12, 100, 16
+FEW, SOME, MANY, SAMPLES = 6, 12, 100, 16
 LENGTHS = range(9, 14)  # words
 WEAKER: Mapping[str, Mapping[str, float]] = {
     "as trained": {}, "little language model": {"lm": 0.1}, "free order": {"distortion": 0.0},
