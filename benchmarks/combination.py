@@ -12,6 +12,11 @@ lattices, and 3 for a gradient. Then less of everything, to see how it grows wit
 measures `toledo combine run` alone, from files to a file: CPU seconds and the most memory. If the folder has fewer
 systems, there are copies with changed words. With `--times`, the text is run again as often in a row: a window of
 segments at a time, memory should stay as it is.
+
+    python benchmarks/combination.py --tune --times 3 ../shared/data/wmt22-syscomb/de-en/tune --other OLD/bin/toledo
+
+measures `toledo combine tune` alone, with its defaults and with the settings of version 0.1, beside another version's
+command, in turns; the smallest CPU seconds of each count.
 """
 
 from __future__ import annotations
@@ -46,6 +51,8 @@ from toledo.weights import Weights
 Texts = list[list[str]]
 TUNED = 200  # segments to tune on, for both entropies
 TUNED_TO_RUN = 20  # the same, where tuning is not measured
+OWN = (sys.executable, "-m", "toledo")
+AS_IN_0_1 = ("--length=reference", "--rule=viterbi", "--folds=0", "--entropy=1", "--entropy=3", "--skeletons=1000")
 Result = TypeVar("Result")
 
 
@@ -55,8 +62,14 @@ def main() -> None:
     parser.add_argument("--segments", type=int, default=1000)
     parser.add_argument("--run", type=int, metavar="SYSTEMS", help="measure `combine run` of so many systems")
     parser.add_argument("--window", type=int, default=4000, help="for --run: segments to learn from")
-    parser.add_argument("--times", type=int, default=1, help="for --run: measure the text so often in a row, too")
+    parser.add_argument("--times", type=int, default=1, help="measure the text so often in a row, too; --tune: turns")
+    parser.add_argument("--tune", action="store_true", help="measure `combine tune` on the folder")
+    parser.add_argument("--other", help="for --tune: the command of another version, such as 0.1")
+    parser.add_argument("--tokenized", default="--tokenised", help="for --other: its option for tokenized text")
     given = parser.parse_args()
+    if given.tune:
+        measure_tune(given)
+        return
     if given.run:
         measure_run(given)
         return
@@ -120,15 +133,40 @@ def measure_run(given: argparse.Namespace) -> None:
             print(f"{size}: {run_cost(folder, [*lines], given.window)}", flush=True)
 
 
+def measure_tune(given: argparse.Namespace) -> None:
+    """Tune with each command in turns; the first turn, which may compile, does not count."""
+    with TemporaryDirectory() as folder:
+        files, reference = sorted(given.folder.glob("sys.*")), sorted(given.folder.glob("ref.*"))[0]
+        for path in (*files, reference):
+            lines = path.read_text("utf-8").splitlines(keepends=True)[: given.segments]
+            Path(folder, path.name).write_text("".join(lines), "utf-8")
+        commands = {"defaults": ["--tokenized"], "settings of 0.1": ["--tokenized", *AS_IN_0_1]}
+        commands |= {"other version": [given.tokenized]} if given.other else {}
+        texts = ["--systems", *(f"{folder}/{path.name}" for path in files), "-r", f"{folder}/{reference.name}"]
+        found: dict[str, list[float]] = {name: [] for name in commands}
+        for turn in range(given.times + 1):
+            for name, options in commands.items():
+                own = [given.other] if name == "other version" else OWN
+                more = ["--threads", "1", "-q", "-o", f"{folder}/{name.replace(' ', '-')}-{turn}"]
+                found[name].append(cost([*own, "combine", "tune", *options, *texts, *more])[0])
+        for name, seconds in found.items():
+            print(f"{given.segments} segments of {len(files)} systems, {name}: CPU {min(seconds[1:]):.1f} s")
+
+
 def run_cost(folder: str, names: Sequence[str], window: int) -> str:
     """CPU seconds and memory of `toledo combine run`, compiled kernels given."""
     files = [f"{name}={folder}/{name}" for name in names]
     options = ["--threads", "1", "--window", str(window), "-o", f"{folder}/out", "-q"]
-    command = [sys.executable, "-m", "toledo", "combine", "run", f"{folder}/combination", "--systems", *files, *options]
-    _, status, used = os.wait4(subprocess.Popen(command).pid, 0)
+    seconds, most = cost([*OWN, "combine", "run", f"{folder}/combination", "--systems", *files, *options])
+    return f"CPU {seconds:.1f} s, at most {most:.0f} MiB"
+
+
+def cost(command: Sequence[str]) -> tuple[float, float]:
+    """CPU seconds of a command, and the most memory that it had, in MiB."""
+    _, status, used = os.wait4(subprocess.Popen(command, stdout=subprocess.DEVNULL).pid, 0)
     if status:
-        raise SystemExit("combine run failed")
-    return f"CPU {used.ru_utime + used.ru_stime:.1f} s, at most {used.ru_maxrss / 1024:.0f} MiB"
+        raise SystemExit(f"failed: {' '.join(command)}")
+    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def lattice(own: Sequence[list[str]], names: Sequence[str], vocabulary: Vocabulary) -> NetworkLattice:

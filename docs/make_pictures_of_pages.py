@@ -1,4 +1,4 @@
-"""Make the pictures of the server's pages in docs/figures, from the built-in sample alone; needs playwright and Chromium.
+"""Make the pictures of the server's pages, from the built-in sample alone; needs playwright and Chromium.
 
 python docs/make_pictures_of_pages.py
 """

@@ -84,7 +84,7 @@ def stored_tables(script: str) -> dict[str, str]:
     module = importlib.import_module(script)
     stored = Stored(str(module.__file__))
     under = "" if script == PRINTED else "\n" + made_by(stored.all())
-    return {name: table + under for name, table in module.tables(stored).items()}
+    return {name: table + under if table else "" for name, table in module.tables(stored).items()}
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ PAGES = (
     "llm",
     "tuning",
     "rare-words",
+    "word-alignment",
     "results",
     "papers/cobleu",
     "papers/minimum-risk",

@@ -320,7 +320,9 @@ def tables(stored: Stored) -> dict[str, str]:
         for condition, runs in groups.items():
             numbers = ", ".join(mean_text([run["scores"][test] for run in runs]) for test in pair.tests)
             searches.append([name, condition, len(runs), numbers, cells[condition]])
-    found["searches"] = markdown(["pair", "search", "runs", "tests", "minus beam search", "p"], searches)
+    titles = ["pair", "search", "runs", "tests", "minus beam search", "p"]
+    size = size_shown(run for one in SEARCHES for run in stored.find(condition=one))
+    found["searches"] = markdown(titles, searches) + (caption(size) if searches else "")
     return found
 
 

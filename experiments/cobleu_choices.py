@@ -2,6 +2,7 @@
 
     python experiments/cobleu_choices.py ../shared/data --work cobleu --ridge es-en
     python experiments/cobleu_choices.py ../shared/data --work cobleu --words de-en,fr-en,es-en
+    python experiments/cobleu_choices.py ../shared/data --work cobleu --words de-en --sentences 150
 
 --ridge maximizes CoBLEU on the forests that ITG search finds with default weights: by gradient ascent, by L-BFGS, and
 by both after a rounded penalty. --words tunes on each half of the tuning set and decodes the other half by consensus,
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from cobleu import Bench, Condition, cobleu
-from runs import Size
+from runs import Size, caption, size_shown
 from stored import Stored, add_options, markdown
 
 from toledo.consensus.decide import decide
@@ -41,19 +42,21 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--ridge", default="", metavar="PAIRS", help="with , between them")
     parser.add_argument("--words", default="", metavar="PAIRS", help="with , between them")
+    parser.add_argument("--sentences", type=int, help="of each tuning set, the first ones [default: all]")
     add_options(parser)
     options = parser.parse_args()
-    stored = Stored.of(__file__, options)
+    stored, size = Stored.of(__file__, options), Size(options.sentences)
     for names, measure in ((options.ridge, show_ridge), (options.words, cross_validate)):
         for name in filter(None, names.split(",")):
-            measure(Bench(name, options.directory, options.work, options.threads, stored, Size()), stored)
+            measure(Bench(name, options.directory, options.work, options.threads, stored, size), stored)
     if not options.stale:
         print("\n".join(f"{name}\n\n{table}" for name, table in tables(stored).items()))
 
 
 def show_ridge(bench: Bench, stored: Stored) -> None:
     """The log objective that each method ends with."""
-    keys = [{"pair": bench.name, "optimizer": one, "gentle": gentle} for one in OPTIMIZERS for gentle in STEEPNESS]
+    key = {"pair": bench.name, "size": str(bench.size)}
+    keys = [{**key, "optimizer": one, "gentle": gentle} for one in OPTIMIZERS for gentle in STEEPNESS]
     todo = [key for key in keys if not stored.done(**key)]
     if not todo:
         return
@@ -70,7 +73,7 @@ def show_ridge(bench: Bench, stored: Stored) -> None:
 def cross_validate(bench: Bench, stored: Stored) -> None:
     """BLEU of each half with the weights of the other, by consensus decoding at some scales."""
     for words, l2 in SETTINGS:
-        key = {"pair": bench.name, "words": words, "l2": l2}
+        key = {"pair": bench.name, "words": words, "l2": l2, "size": str(bench.size)}
         if stored.done(**key):
             continue
         condition = Condition(cobleu(l2=l2), "default", words=words)
@@ -92,7 +95,8 @@ def cross_validate(bench: Bench, stored: Stored) -> None:
 def tables(stored: Stored) -> dict[str, str]:
     """One for the ridge, one for words."""
     ridge, words = [], []
-    for run in stored.all():
+    size = size_shown(stored.all())
+    for run in stored.find(size=size):
         key, scores = run["key"], run["scores"]
         if "optimizer" in key:
             penalty = "as it is" if key["gentle"] is None else f"steepness {key['gentle']:g} first"
@@ -100,10 +104,12 @@ def tables(stored: Stored) -> dict[str, str]:
             ridge.append([key["pair"], key["optimizer"], penalty, value, f"{scores['evaluations']:.0f}"])
         else:
             words.append([key["pair"], key["words"], f"{key['l2']:g}", *(f"{one:.2f}" for one in scores.values())])
-    return {
-        "ridge": markdown(["pair", "optimizer", "penalty", "CoBLEU minus L2, logarithm", "evaluations"], ridge),
-        "words": markdown(["pair", "words", "L2", *(f"BLEU, sharpness {one:g}" for one in SHARPNESS)], words),
+    titles = {
+        "ridge": ["pair", "optimizer", "penalty", "CoBLEU minus L2, logarithm", "evaluations"],
+        "words": ["pair", "words", "L2", *(f"BLEU, sharpness {one:g}" for one in SHARPNESS)],
     }
+    rows = {"ridge": ridge, "words": words}
+    return {name: markdown(titles[name], rows[name]) + (caption(size) if rows[name] else "") for name in titles}
 
 
 def _decoded(

@@ -9,6 +9,9 @@ finished condition, choice and single system is a line of experiments/results/co
 not done again. Nothing is random. Differences are to the system that is best *on the test*, which is known only with
 hindsight, and to the choice among the outputs by MBR that is better on the half `tune`.
 
+Synonyms are a list made of the training texts, English words that often translate the same German word, or WordNet's
+files, if they are in the folder `--wordnet`.
+
 Designs are for what `toledo combine tune` does by default, without a general language model: German is tuned on either
 half and either reference, and scored with either and with both, so that it shows what is learned from one reference
 alone.
@@ -18,17 +21,20 @@ from __future__ import annotations
 
 import argparse
 import logging
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from tempfile import TemporaryDirectory
+from typing import Literal, NamedTuple
 
 import numpy as np
 from differences import signed
 from runs import Lines, Text, read_lines
 from stored import CORPUS_BLEU, Stored, add_options, differences, markdown
 
+import toledo
 from toledo.combination.combiner import Combiner
 from toledo.combination.language_models import BiasedModels, add_bias, estimate_model, likely_bias, mix_components
 from toledo.combination.lines import as_sentences
@@ -48,6 +54,8 @@ from toledo.text.corpus import Sentences, read_sentences
 from toledo.text.vocabulary import Vocabulary
 
 HALVES = ("tune", "test")
+PARALLEL = ("multi30k-de-en", "bible-de-en")
+FEWEST_LINKS, LEAST_SHARE = 5, 0.15  # of words that count as synonyms
 GENERAL = ("multi30k-de-en", "bible-de-en", "tanaka-ja-en")
 REFERENCES = {"de-en": "A", "cs-en": "C", "ru-en": "A", "ja-en": "A"}
 MORE = ("novel.bigram", "novel.trigram", "novel.fourgram", "support.1", "support.2", "support.3", "support.4")
@@ -56,7 +64,7 @@ CHOICES = {"MBR choice, BLEU": MBR("bleu"), "MBR choice, chrF": MBR("chrf")}
 
 @dataclass(frozen=True)
 class Condition:
-    """Settings, whether the language model knows the outputs, and the rule that decides.
+    """Settings, whether the language model knows the outputs, the rule that decides, and synonyms.
 
     With `bias_by="bleu"` in the settings, the weight of the biased model is that of the best BLEU on the tuning half.
     """
@@ -64,6 +72,7 @@ class Condition:
     settings: CombinationSettings
     biased: bool = True
     rule: Rule = Viterbi()  # noqa: RUF009 (frozen)
+    synonyms: Literal["list", "WordNet"] | None = None
 
 
 PAPER = CombinationSettings(entropy=(3.0,), skeletons=None, length="reference", rule="viterbi", folds=0)
@@ -75,6 +84,8 @@ CONDITIONS = {
     "latExpBLEU + biased LM": Condition(PAPER),
     "latExpBLEU + biased LM by BLEU": Condition(replace(PAPER, bias_by="bleu")),
     "latExpBLEU + biased LM − novel bigram": Condition(replace(PAPER, features=())),
+    "latExpBLEU + biased LM + list of synonyms": Condition(PAPER, synonyms="list"),
+    "latExpBLEU + biased LM + WordNet": Condition(PAPER, synonyms="WordNet"),
     "latExpBLEU + biased LM + support": Condition(replace(PAPER, features=MORE)),
     "latExpBLEU + biased LM + support, consensus": Condition(replace(PAPER, features=MORE), rule=Consensus(size=100)),
 }
@@ -121,6 +132,7 @@ def main() -> None:
     parser.add_argument("directory", type=Path)
     parser.add_argument("--pairs", default=",".join(REFERENCES))
     parser.add_argument("--conditions", default=";".join(CONDITIONS), help="names with ; between them")
+    parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
     parser.add_argument("--designs", default=";".join(one.name for one in DESIGNS), help="names with ; between them")
     parser.add_argument("--ways", default=";".join((BEST, CHOICE, *TUNED)), help="rows of designs")
     parser.add_argument("--threads", type=int, default=1)
@@ -129,7 +141,7 @@ def main() -> None:
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     stored = Stored.of(__file__, options)
     for pair in filter(None, options.pairs.split(",")):
-        bench = Bench(pair, options.directory, stored, options.threads)
+        bench = Bench(pair, options.directory, stored, options.threads, options.wordnet)
         for name in (*(f"system {one}" for one in bench.systems), *CHOICES, *options.conditions.split(";")):
             if not stored.done(pair=pair, condition=name):
                 bench.run(name)
@@ -145,8 +157,8 @@ def main() -> None:
 class Bench:
     """One pair: the systems, their outputs, and the references of both halves."""
 
-    def __init__(self, name: str, data: Path, stored: Stored, threads: int) -> None:
-        self.name, self.data, self.stored, self.threads = name, data, stored, threads
+    def __init__(self, name: str, data: Path, stored: Stored, threads: int, wordnet: Path = Path()) -> None:
+        self.name, self.data, self.stored, self.threads, self.wordnet = name, data, stored, threads, wordnet
         self.folder = data / "wmt22-syscomb" / name
         self.systems = [file.name.split(".")[1] for file in sorted((self.folder / "tune").glob("sys.*.en"))]
         self.vocabulary = Vocabulary()
@@ -238,11 +250,24 @@ class Bench:
         else:
             bias = self.bias if condition.biased else 0.0
             model = self.model("tune", bias)
-        combiner = Combiner.tune(
-            self.segments("tune"), self.texts["tune"].references, self.systems, self.vocabulary,
-            model, replace(condition.settings, bias=bias), run=TuningRun(threads=self.threads),
-        )  # fmt: skip
+        with TemporaryDirectory() as folder:
+            synonyms = self._synonyms(condition, Path(folder))
+            combiner = Combiner.tune(
+                self.segments("tune"), self.texts["tune"].references, self.systems, self.vocabulary,
+                model, replace(condition.settings, bias=bias, synonyms=synonyms), run=TuningRun(threads=self.threads),
+            )  # fmt: skip
         return combiner, combiner.settings.bias or 0.0
+
+    def _synonyms(self, condition: Condition, folder: Path) -> str | None:
+        """Where they are."""
+        if condition.synonyms != "list":
+            return str(self.wordnet) if condition.synonyms else None
+        sets = [own for name in PARALLEL for own in synonyms_of(*(self._training(name, end) for end in ("de", "en")))]
+        (folder / "synonyms.txt").write_text("".join(f"{' '.join(own)}\n" for own in sets), encoding="utf-8")
+        return str(folder / "synonyms.txt")
+
+    def _training(self, name: str, end: str) -> list[str]:
+        return (self.data / name / f"train.{end}").read_text(encoding="utf-8").splitlines()
 
     def _combined(self, combiner: Combiner, rule: Rule, half: str, bias: float) -> Lines:
         found = combiner.run(self.segments(half), rule, model=self.model(half, bias), threads=self.threads)
@@ -309,6 +334,25 @@ class Bench:
             known = {pair for output in own for pair in pairwise(output)}
             count += sum(pair not in known for pair in pairwise(text))
         return count
+
+
+def synonyms_of(sources: list[str], targets: list[str]) -> list[list[str]]:
+    """English words that are linked to the same German word often, both seen from it and from them."""
+    links: Counter[tuple[str, str]] = Counter()
+    found = toledo.align(sources, targets, aligner="ibm1", threads=1)
+    for source, target, own in zip(sources, targets, found, strict=True):
+        words, others = source.split(), target.split()
+        links.update((words[i], others[j]) for i, j in own)
+    of_source, of_target = Counter[str](), Counter[str]()
+    for (source, target), count in links.items():
+        of_source[source] += count
+        of_target[target] += count
+    sets = defaultdict(list)
+    for (source, target), count in links.items():
+        often = count >= FEWEST_LINKS and count >= LEAST_SHARE * max(of_source[source], of_target[target])
+        if often and target.isalpha():
+            sets[source].append(target)
+    return [own for own in sets.values() if len(own) > 1]
 
 
 def tables(stored: Stored) -> dict[str, str]:

@@ -32,21 +32,27 @@ STEPS = {"beam": 30_000, "random": 100_000}  # of hill climbing for each documen
 
 @dataclass(frozen=True, eq=False)
 class DocumentSet:
-    """A pair of languages: its folder, where its runs are kept, and how many documents of each part to take."""
+    """A pair of languages: its folder, where its runs are kept, and how many documents of each part to take.
+
+    `to_tune` is how many to tune on, if all are to be translated.
+    """
 
     pair: str
     folder: Path
     work: Path
     threads: int = 1
     most: int | None = None
+    to_tune: int | None = None
 
     @classmethod
-    def of(cls, pair: str, data: Path, work: Path, threads: int, most: int | None) -> DocumentSet:
+    def of(
+        cls, pair: str, data: Path, work: Path, threads: int, most: int | None, to_tune: int | None = None
+    ) -> DocumentSet:
         """By the name of the pair; runs on some of the documents are kept apart from those on all."""
         place = pair if most is None else f"{pair}-{most}"
-        if pair == SENSES:
-            return cls(pair, sample_with_senses(work / "sample"), work / place, threads, most)
-        return cls(pair, data / f"bible-{pair}", work / place, threads, most)
+        place += "" if to_tune is None else f"-tuned-on-{to_tune}"
+        folder = sample_with_senses(work / "sample") if pair == SENSES else data / f"bible-{pair}"
+        return cls(pair, folder, work / place, threads, most, to_tune)
 
     def __post_init__(self) -> None:
         self.work.mkdir(parents=True, exist_ok=True)
@@ -56,7 +62,7 @@ class DocumentSet:
         folder, language = self.folder, LANGUAGES[self.pair]
         references = [str(folder / f"{part}.en"), str(folder / f"{part}.refB.en")]
         text = read_documents(str(folder / f"{part}.{language}"), references, folder / f"{part}.docids")
-        return list(text.documents)[: self.most]
+        return list(text.documents)[: self.to_tune if part == "tune" and self.to_tune else self.most]
 
     @property
     def files(self) -> list[Path]:

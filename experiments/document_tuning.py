@@ -84,16 +84,16 @@ def main() -> None:
     parser.add_argument("--conditions", default=";".join(METHODS), help="names with ; between them")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--documents", type=int, help="only the first ones of each part [default: all]")
+    parser.add_argument("--tuning-documents", type=int, help="only the first ones to tune on")
     parser.add_argument("--threads", type=int, default=1)
     add_options(parser)
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    stored = Stored.of(__file__, options)
+    stored, size = Stored.of(__file__, options), size_of(options)
     for seed in range(1, options.runs + 1):
         for pair in options.pairs.split(","):
             bench = None
             for name in options.conditions.split(";"):
-                size = "full" if options.documents is None else f"{options.documents} documents"
                 key = {"pair": pair, "condition": name, "seed": seed, "size": size}
                 if (name == DEFAULT and seed > 1) or stored.done(**key):
                     continue
@@ -101,6 +101,13 @@ def main() -> None:
                 bench.run(key, name, seed)
     if not options.stale:
         print("\n".join(f"{name}\n\n{table}" for name, table in tables(stored).items()))
+
+
+def size_of(options: argparse.Namespace) -> str:
+    """How many documents there are, in words."""
+    if options.tuning_documents:
+        return f"{options.tuning_documents} documents to tune on, {options.documents or 'all'} to test with"
+    return "full" if options.documents is None else f"{options.documents} documents"
 
 
 @dataclass(frozen=True)
@@ -114,7 +121,8 @@ class Bench:
     @classmethod
     def of(cls, pair: str, options: argparse.Namespace, stored: Stored) -> Bench:
         """By options."""
-        one = DocumentSet.of(pair, options.data, stored.work(options.work), options.threads, options.documents)
+        work, numbers = stored.work(options.work), (options.documents, options.tuning_documents)
+        one = DocumentSet.of(pair, options.data, work, options.threads, *numbers)
         lm = one.work.parent / pair / "documents.arpa"
         lm.parent.mkdir(exist_ok=True)
         if not lm.exists():

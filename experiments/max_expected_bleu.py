@@ -1,8 +1,9 @@
-"""Tables 2 and 3 and Figures 2 and 3 of He and Deng (2012) on real data: phrase and lexicon models for expected BLEU.
+"""Tables 1 to 3 and Figures 2 and 3 of He and Deng (2012) on real data: phrase and lexicon models for expected BLEU.
 
     python experiments/max_expected_bleu.py ../shared/data --work refine --final 'baseline;two-stage' --runs 3
     python experiments/max_expected_bleu.py ../shared/data --work refine --pairs de-en --lines 2500 --iterations 3
     python experiments/max_expected_bleu.py ../shared/data --work refine --carried
+    python experiments/max_expected_bleu.py ../shared/data --work refine --parameters
     python experiments/max_expected_bleu.py ../shared/data --table
     python experiments/max_expected_bleu.py ../shared/data --figures docs/figures
 
@@ -32,6 +33,7 @@ from differences import signed
 from runs import PairBench, Size, Text, caption, read_lines, save_figure, size_shown
 from stored import CORPUS_BLEU, Run, Stored, add_options, differences, markdown, mean_text
 
+from toledo.api.model_info import model_info
 from toledo.compiled.kernels import working_seconds
 from toledo.forest.forest import Forest
 from toledo.model import PhraseModel
@@ -141,6 +143,11 @@ CARRIED = {
     "L-BFGS, ratios, τ=0.2, lexicon": RefineSettings("lexicon"),
 }
 PARTS = ("trained on", "held out")
+TABLE1 = {
+    "phrase models, both directions": ("phrase.forward", "phrase.backward"),
+    "lexicon model (IBM Model 1), forward": ("IBM Model 1, forward",),
+    "lexicon model (IBM Model 1), backward": ("IBM Model 1, backward",),
+}
 HELD_OUT = 2  # of ten folds
 
 FIGURE2 = {"phrase, figure 2": Condition(settings("phrase", tune_every=0, iterations=10, patience=10))}
@@ -159,6 +166,7 @@ def main() -> None:
     parser.add_argument("--lines", type=int, help="train on the first ones [default: all]")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--carried", action="store_true", help="only compare on lists of held-out folds")
+    parser.add_argument("--parameters", action="store_true", help="only count those of the models (Table 1)")
     parser.add_argument("--figures", type=Path, help="only draw Figures 2 and 3 into this directory")
     Size.add_options(parser)
     add_options(parser)
@@ -170,8 +178,8 @@ def main() -> None:
         return
     for name in options.pairs.split(","):
         bench = Bench(name, options.directory, options.work, options.threads, stored, Size.of(options))
-        if options.carried:
-            compare_carried(bench)
+        if options.carried or options.parameters:
+            (compare_carried if options.carried else count_parameters)(bench)
             continue
         for condition in (*BASELINES, *filter(None, options.conditions.split(";"))):
             bench.run(condition)
@@ -345,16 +353,31 @@ def tables(stored: Stored) -> dict[str, str]:
             rows = table({one: runs for one, runs in groups.items() if runs}, tests)
             found[title] = rows + caption(size) if any(groups.values()) else ""
         found[f"{name}, lists"] = table_lists(stored, pair=name, mert=0, size=size)
-    carried: dict[str, dict[str, str]] = {}
-    for run in stored.all():
-        if "settings" in run["key"]:
-            for part, (before, gain) in run["scores"].items():
-                title = f"{run['key']['pair']}: {part}"
-                carried.setdefault(run["key"]["settings"], {})[title] = f"{before:.2f} + {gain:.2f}"
-    titles = [f"{pair}: {part}" for pair in PAIRS for part in PARTS]
-    rows = [[label, *(own.get(title, "") for title in titles)] for label, own in carried.items()]
-    found["carried"] = markdown(["settings", *titles], rows)
+    found["carried"] = table_carried([run for run in stored.all() if "settings" in run["key"]])
+    found["parameters"] = table_parameters({name: stored.find(pair=name, table="parameters") for name in PAIRS})
     return found
+
+
+def table_parameters(runs: Mapping[str, Sequence[Run]]) -> str:
+    """How many parameters of each kind each pair has."""
+    counted = {name: own[-1] for name, own in runs.items() if own}
+    rows = [[kind, *(f"{run['scores'][kind]:,}" for run in counted.values())] for kind in TABLE1]
+    return markdown(["model", *counted], rows) + caption(size_shown(counted.values())) if counted else ""
+
+
+def table_carried(runs: Sequence[Run]) -> str:
+    """BLEU of the best hypotheses before training, and what it adds, on both parts of each pair."""
+    size = size_shown(runs)
+    shown = [run for run in runs if run["key"]["size"] == size]
+    cells: dict[str, dict[str, str]] = {}
+    for run in shown:
+        for part, (before, gain) in run["scores"].items():
+            cells.setdefault(run["key"]["settings"], {})[f"{run['key']['pair']}: {part}"] = (
+                f"{before:.2f} {signed(gain)}"
+            )
+    titles = [f"{pair}: {part}" for pair in PAIRS for part in PARTS if any(run["key"]["pair"] == pair for run in shown)]
+    rows = [[label, *(own.get(title, "") for title in titles)] for label, own in cells.items()]
+    return markdown(["settings", *titles], rows) + (caption(size) if rows else "")
 
 
 def table(groups: Mapping[str, Sequence[Run]], tests: Sequence[str]) -> str:
@@ -381,6 +404,16 @@ def table_lists(stored: Stored, **key: object) -> str:
             rows.append([name, len(rounds), f"{before:.2f}", *gains, run["scores"]["best"]])
     titles = ["trained", "iterations", "expected BLEU of the lists", "after the first", "after the last"]
     return markdown([*titles, "validation, after the first", "after the best", "the best"], rows) if rows else ""
+
+
+def count_parameters(bench: Bench) -> None:
+    """How many numbers the phrase and lexicon models have, as `toledo model info` counts them."""
+    key = {"pair": bench.name, "table": "parameters", "size": str(bench.size)}
+    if bench.stored.done(**key):
+        return
+    rows = model_info(bench.model, bench.name, "viterbi", None).rows
+    scores = {name: sum(row.parameters for row in rows if row.kind in kinds) for name, kinds in TABLE1.items()}
+    bench.stored.add(key, data=bench.files, scores=scores)
 
 
 def compare_carried(bench: Bench) -> None:

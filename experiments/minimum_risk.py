@@ -20,7 +20,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -30,11 +30,13 @@ from numpy.typing import NDArray
 from runs import PairBench, Run, Size, Text, caption, file_name, save_figure, size_shown, trained_model
 from stored import CORPUS_BLEU, Stored, add_options, differences, markdown, mean_text
 
+from toledo.api.tune_rule import RuleTrial
 from toledo.consensus.decide import MaxTranslation, Viterbi, decide
 from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.mbr import MBR
+from toledo.consensus.registry import rule_text
 from toledo.consensus.rule import Rule
-from toledo.consensus.scale import Candidate, choose_rule, norm_of
+from toledo.consensus.scale import Candidate, choose_rule, decide_candidates, norm_of
 from toledo.forest.forest import Forest
 from toledo.model import PhraseModel, default_weights
 from toledo.phrases.sparse import sparse_features, target_words
@@ -63,7 +65,9 @@ OF_LATTICES: dict[str, Rule] = {
     "Viterbi": Viterbi(),
     "n-best MBR": MBR("bleu+0.01", 1000, 1000),
     "lattice MBR": LatticeMBR(),
+    "lattice MBR, all settings": LatticeMBR(),
 }
+CLIMBED = "lattice MBR, all settings"  # density, p, r and the back-off to MAP are chosen, too
 RULES = (*OF_LATTICES, *SAMPLED, SCALED)
 SHORTER: dict[str, Rule] = {"n-best MBR": MBR("bleu+0.01", 200, 200)}  # to choose scales: a fourth of the work
 SHARPNESS = (2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0)  # scales × the sum of absolute weights; 1 is tried as well
@@ -345,12 +349,29 @@ class Bench(PairBench):
         scales = tuple(sorted({1.0, *(one / norm for one in SHARPNESS)}))
         found = {text: self.lattices(self.texts[text].source, weights) for text in self.texts}
         for label, rule in OF_LATTICES.items():
+            if label == CLIMBED:
+                best = self._climbed(rule, found[self.pair.tune], weights, scales)
+                self._store(run, {**key, "rule": label}, best.rule, found, best.scale, named=True)
+                continue
             candidates = [
                 Candidate(SHORTER.get(label, rule), scale) for scale in (scales if label != "Viterbi" else (1.0,))
             ]
             references = self.texts[self.pair.tune].references
             best = choose_rule(candidates, found[self.pair.tune], weights, references, threads=self.threads).best
             self._store(run, {**key, "rule": label}, rule, found, best.scale)
+
+    def _climbed(self, rule: Rule, forests: Sequence[Forest], weights: Weights, scales: Sequence[float]) -> Candidate:
+        """The best settings and scale on the tuning set, found as `toledo tune-rule --settings` does."""
+        text = self.texts[self.pair.tune]
+
+        def statistics(candidates: Sequence[Candidate]) -> Iterator[NDArray[np.float64]]:
+            for chosen in decide_candidates(candidates, forests, weights, self.threads):
+                words = [self.model.target_vocabulary.words(one.words.tolist()) for one in chosen]
+                yield text.statistics(words).sum(axis=0)
+
+        trial = RuleTrial(CORPUS_BLEU, statistics, scales, settings=True)
+        best = trial.tuning([rule], [rule], text.references).best
+        return Candidate(next(one for row, one in trial.tried if row is best), best.scale)
 
     def _decide_samples(self, run: Run, key: Mapping[str, object]) -> None:
         """What the rules for samples make of the tests, at scale 1."""
@@ -380,9 +401,10 @@ class Bench(PairBench):
 
     def _store(
         self, run: Run, key: Mapping[str, object], rule: Rule, found: Mapping[str, list[Forest]], scale: float,
-        known: Mapping[str, float] | None = None,
+        known: Mapping[str, float] | None = None, *, named: bool = False,
     ) -> None:  # fmt: skip
-        scores, statistics = {"scale": scale, **(known or {})}, {}
+        scores: dict[str, float | str] = {"scale": scale, **(known or {})}
+        statistics = {}
         for text, forests in found.items():
             words = self._words(rule, forests, self._weights(run), scale)
             rows = self.texts[text].statistics(words)
@@ -390,6 +412,8 @@ class Bench(PairBench):
             if text in self.pair.tests:
                 statistics[text] = rows
         logging.info("  %s: %s", key["rule"], ", ".join(f"{name} {value:.2f}" for name, value in scores.items()))
+        if named:
+            scores["settings"] = rule_text(rule)
         effort, seconds = asdict(self.effort), {"training": run["seconds"]}
         self.stored.add(key, data=self.files, options=effort, seconds=seconds, scores=scores, statistics=statistics)
 

@@ -11,7 +11,10 @@ from __future__ import annotations
 import argparse
 import logging
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from runs import Text, read_lines
 from stored import CORPUS_BLEU, Stored, add_options, differences, markdown
 
@@ -45,38 +48,36 @@ def main() -> None:
 def run(stored: Stored, first: Path, other: Path, ways: list[str]) -> None:
     """Train both models, then combine, tune and score in each way."""
     model, second = trained(first, FIRST), trained(other, OTHER)
-    files = [
-        folder / f"{name}.{side}"
-        for folder, name in ((first, "train"), (other, "train"), (first, "val"))
-        for side in ("de", "en")
-    ]
-    sources, references = ([" ".join(words) for words in read_lines(first / f"val.{side}")] for side in ("de", "en"))
-    half = len(sources) // 2
-    held_out = Text([line.split() for line in sources[half:]], [(line.split(),) for line in references[half:]])
+    files = [folder / f"train.{side}" for folder in (first, other) for side in ("de", "en")]
     for way in ways:
         logging.info("%s", way)
-        made = combined(model, second, way, (sources[:half], references[:half]))
-        tuning = toledo.tune(
-            made,
-            sources[:half],
-            references[:half],
-            tokenized=True,
-            objective="mert",
-            rounds=ROUNDS,
-            search=SEARCH,
-            seed=SEED,
-        )
-        found = tuning.model.translate(sources[half:], tokenized=True, search=SEARCH)
-        rows = held_out.statistics([line.split() for line in found])
-        features = made.phrase_model.feature_names
-        scores = {"BLEU": CORPUS_BLEU.score(rows.sum(axis=0)), "features": len(features)}
+        made = combined(model, second, way, halves(first)[0])
+        rows = scored(made, first, SEED)
+        scores = {"BLEU": CORPUS_BLEU.score(rows.sum(axis=0)), "features": len(made.phrase_model.feature_names)}
         stored.add(
             {"way": way},
-            data=files,
+            data=[*files, *(first / f"val.{side}" for side in ("de", "en"))],
             scores={**scores, "pairs": len(made.phrase_model.table)},
             options={"lines": [FIRST, OTHER], "rounds": ROUNDS, "search": SEARCH, "seed": SEED},
             statistics={HELD_OUT: rows},
         )
+
+
+def halves(folder: Path) -> tuple[tuple[list[str], list[str]], tuple[list[str], list[str]]]:
+    """Both halves of `val`, each with its reference."""
+    source, reference = ([" ".join(words) for words in read_lines(folder / f"val.{side}")] for side in ("de", "en"))
+    half = len(source) // 2
+    return (source[:half], reference[:half]), (source[half:], reference[half:])
+
+
+def scored(model: Model, folder: Path, seed: int) -> NDArray[np.float64]:
+    """The BLEU statistics of the second half of `val`, with weights that MERT finds on the first one."""
+    (source, reference), (others, wanted) = halves(folder)
+    how: dict[str, Any] = {"objective": "mert", "rounds": ROUNDS, "search": SEARCH, "seed": seed, "threads": 1}
+    tuned = toledo.tune(model, source, reference, tokenized=True, **how).model
+    found = tuned.translate(others, tokenized=True, search=SEARCH, threads=1)
+    held_out = Text([line.split() for line in others], [(line.split(),) for line in wanted])
+    return held_out.statistics([line.split() for line in found])
 
 
 def trained(folder: Path, lines: int) -> Model:

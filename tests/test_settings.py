@@ -19,6 +19,8 @@ class Knob(Settings):
     share: Annotated[float, Meta(gt=0)] = 0.5
     mode: Literal["fast", "good"] = "fast"
     parts: tuple[float, ...] = ()
+    limit: Annotated[float, Meta(gt=0)] | None = 30.0
+    label: str | None = None
 
 
 class Adapted:
@@ -46,6 +48,14 @@ def test_names_stand_for_things_with_settings() -> None:
     assert "KNOB" in kinds
     assert "handle" not in kinds
     assert kinds.get("small-knob") is Knob
+
+
+def test_none_is_a_word_only_where_a_text_is_expected() -> None:
+    assert registry().make("knob:limit=none,label=none") == Knob(limit=None, label="none")
+    with pytest.raises(InputError, match=r"size of kind 'knob' is 'none': expected int, got str"):
+        registry().make("knob:size=none")
+    with pytest.raises(InputError, match=r"limit of kind 'knob' is 'never': expected float or none, got str"):
+        registry().make("knob:limit=never")
 
 
 def test_functions_are_adapted_and_registered() -> None:

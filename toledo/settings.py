@@ -17,6 +17,7 @@ import difflib
 import inspect
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib import import_module
@@ -214,7 +215,7 @@ def _checked(target: type, values: Mapping[str, Any], what: str = "") -> dict[st
         if not (hint := hints.get(name)) or not _is_plain(value):
             continue
         try:
-            checked[name] = msgspec.convert(value, hint, strict=True)
+            checked[name] = _converted(value, hint)
         except msgspec.ValidationError as error:
             of = f" of {what}" if what else ""
             raise InputError(f"{name}{of} is {value!r}: {_in_words(str(error))}", argument=name) from None
@@ -223,9 +224,20 @@ def _checked(target: type, values: Mapping[str, Any], what: str = "") -> dict[st
     return checked
 
 
+def _converted(value: Any, hint: Any) -> Any:
+    """Check a value; the word `none` is None where no text is expected."""
+    try:
+        return msgspec.convert(value, hint, strict=True)
+    except msgspec.ValidationError:
+        if value == "none":
+            with suppress(msgspec.ValidationError):
+                return msgspec.convert(None, hint, strict=True)
+        raise
+
+
 def _in_words(message: str) -> str:
-    """Turn msgspec's "Expected `int` >= 1" into "expected an int of at least 1"."""
-    message = message.replace("`", "").replace("Expected", "expected")
+    """Turn msgspec's "Expected `int` >= 1" into "expected int of at least 1", and "| null" into "or none"."""
+    message = message.replace("`", "").replace("Expected", "expected").replace(" | null", " or none")
     for sign, words in (" >= ", "of at least"), (" <= ", "of at most"), (" > ", "above"), (" < ", "below"):
         message = message.replace(sign, f" {words} ")
     return message.partition(" - at ")[0]

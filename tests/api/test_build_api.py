@@ -190,3 +190,19 @@ def test_the_command(tmp_path: Path) -> None:
     assert shown.splitlines()[-1].startswith("test: BLEU ")
     translated = succeed("translate", tmp_path / "built/model", tmp_path / "test.src", "-q")
     assert len(translated.splitlines()) == 24
+
+
+def test_a_line_of_further_text_that_is_in_the_pairs_counts_once(
+    data: toledo.ExampleData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class SeenError(Exception):
+        pass
+
+    def train(sources: list[str], targets: list[str], *, lm_text: list[str], **how: object) -> None:
+        raise SeenError(lm_text == [*targets, "one new line"])
+
+    monkeypatch.setattr(module, "train", train)
+    dev, test = (data.tune.sources, data.tune.references), (data.test.sources, data.test.references)
+    texts, more = (data.train.sources, data.train.targets), ["one new line", data.train.targets[3]]
+    with pytest.raises(SeenError, match="True"):
+        toledo.build(*texts, dev=dev, test=test, lm_text=more, tokenized=True, output=tmp_path / "built")

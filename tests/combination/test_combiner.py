@@ -107,13 +107,13 @@ def test_an_interrupted_tuning_goes_on_to_the_same_result(combiner: Combiner, tm
 
 
 def test_of_several_entropies_the_best_is_kept_and_bigrams_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, whole = [], Expander.to_bigrams
+    made, whole = [], Expander.each_to_bigrams
 
-    def counted(expander: Expander, lattices: list[NetworkLattice]) -> NGramForest:
+    def counted(expander: Expander, lattices: list[NetworkLattice]) -> list[NGramForest]:
         made.append(len(lattices))
         return whole(expander, lattices)
 
-    monkeypatch.setattr(Expander, "to_bigrams", counted)
+    monkeypatch.setattr(Expander, "each_to_bigrams", counted)
     both = tuned(replace(QUICK, entropy=(0.2, 1.0, 0.2)))
     assert made == [len(SEGMENTS)]
     single = [tuned(replace(QUICK, entropy=(entropy,))) for entropy in (0.2, 1.0)]

@@ -134,6 +134,10 @@ def test_no_segment_is_combined_with_weights_tuned_on_its_reference() -> None:
         texts = selection.validated_texts(parts, [1.0])[tuned_at(1.0)]
         found.append([text.tolist() for text in texts])
         trained = [tuning.part(parts[1 - number]).tune(1.0) for number in range(2)]
+        for part, stages in zip(parts[::-1], trained, strict=True):  # as if there were nothing but this part
+            own, wanted = ([some[segment] for segment in part] for some in (lattices, known))
+            alone = CombinationTuning(own, wanted, NAMES, Expander(QUICK, None)).tune(1.0)
+            assert alone.second.to_table() == stages.second.to_table()
         for number, part in enumerate(parts):
             own = tuning.part(part).texts(trained[number])
             assert [texts[segment].tolist() for segment in part] == [text.tolist() for text in own]

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted({ROOT / "README.md", *(ROOT / "docs").rglob("*.md")} - {*(ROOT / "docs" / "api").iterdir()})
 DATA = re.compile(r"\$\w+")  # real data beside the checkout: minutes, so these commands are only read
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
-ELSEWHERE = {"--editable", "--index-url"}  # options of pip
+ELSEWHERE = {"--editable", "--index-url", "--data-binary"}  # options of pip and curl
 
 # Which test runs the commands and the Python of a page.
 TESTS = {
@@ -47,6 +47,7 @@ TESTS = {
     "docs/recipes/neural-metrics.md": "tests/docs/test_recipes.py",
     "docs/recipes/sacrebleu.md": "tests/docs/test_recipes.py",
     "docs/report.md": "tests/reports/test_report_page.py",
+    "docs/serve.md": "tests/serve/test_serve_page.py",
     "docs/refine.md": "tests/refinement/test_refine_page.py",
     "docs/reranking.md": "tests/reranking/test_reranking_page.py",
     "docs/sampling.md": "tests/search/test_sampling_page.py",

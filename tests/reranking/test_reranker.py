@@ -79,7 +79,7 @@ def test_a_saved_model_translates_alike_and_a_damaged_one_is_refused(
     description = tmp_path / "other/reranker.toml"
     assert reranked.reranker is not None
     reranked.reranker.save(description.parent)
-    description.write_text(description.read_text("utf-8").replace("format = 1", "format = 99"), "utf-8")
+    description.write_text(description.read_text("utf-8").replace("format = 2", "format = 99"), "utf-8")
     with pytest.raises(toledo.ModelError, match="reranker format 99"):
         Reranker.load(description.parent)
 

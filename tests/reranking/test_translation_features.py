@@ -1,18 +1,16 @@
 """Features of whole translations against their definitions in plain Python."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from joint_twin import joint
 
 from toledo.language_model.model import LanguageModel
-from toledo.phrases.lexicon import NULL, Lexicon, word_probability
 from toledo.phrases.table import WordLinks
 from toledo.phrases.word_alignment.aligner import AlignmentTraining, align
 from toledo.reranking.classes import NO_CLASS, word_classes
-from toledo.reranking.features import FEATURES, FLOOR, LN10, LinkedTexts, TranslationFeatures, train_features
+from toledo.reranking.features import FEATURES, LN10, LinkedTexts, TranslationFeatures, train_features
 from toledo.text.corpus import ParallelCorpus, Sentences
 from toledo.text.vocabulary import RESERVED, Vocabulary
 
@@ -35,16 +33,8 @@ def corpus(seed: int) -> ParallelCorpus:
 
 PAIRS = corpus(1)
 ALIGNED = align(PAIRS, AlignmentTraining(), threads=1)
-TRAINED = train_features(PAIRS, ALIGNED.alignments, ALIGNED.lexicons)
+TRAINED = train_features(PAIRS, ALIGNED.alignments, seed=1, networks=2)
 new_word = max(WORDS) + 5  # a copied word
-
-
-def model1(given_words: list[int], words: list[int], lexicon: Lexicon) -> float:
-    total = 0.0
-    for word in words:
-        mass = sum(word_probability(lexicon, one, word) for one in [NULL, *given_words])
-        total += math.log(max(mass, FLOOR) / (len(given_words) + 1))
-    return total
 
 
 def pair_of(source: list[int], word: int, place: int, links: list[tuple[int, int]]) -> tuple[int, ...]:
@@ -82,16 +72,13 @@ def test_values_are_those_of_the_definitions(source: list[int], texts: list[list
         np.array(source, np.int32), sentences(texts), WordLinks.from_lengths(flat, [len(some) for some in links])
     )
     values = TRAINED.values(linked)
-    reverse = LanguageModel.train([" ".join(map(str, row[::-1].tolist())) for row in PAIRS.target], order=5)
     for row, text, some in zip(values.tolist(), texts, links, strict=True):
         found = dict(zip(FEATURES, row, strict=True))
-        assert found["model1.forward"] == pytest.approx(model1(source, text, ALIGNED.lexicons.forward), abs=1e-3)
-        assert found["model1.backward"] == pytest.approx(model1(text, source, ALIGNED.lexicons.backward), abs=1e-3)
+        neural = [joint(one, source, text, some) for one in TRAINED.joint]
+        assert neural[0] != neural[1]
         assert found["words"] == len(text)
-        assert found["unlinked"] == len(source) - len({i for i, _ in some})
-        own = float(reverse.score(" ".join(map(str, text[::-1])))) * LN10
-        assert found["lm.reversed"] == pytest.approx(own, abs=1e-3)
         assert found["bilingual"] == pytest.approx(bilingual(source, text, some), abs=1e-3)
+        assert found["joint"] == pytest.approx(np.mean(neural), abs=1e-3)
 
 
 def test_what_is_saved_gives_the_same_values() -> None:

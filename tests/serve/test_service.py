@@ -113,3 +113,20 @@ def test_runs_are_found_by_name_and_shown(tmp_path: Path):
         assert events.count("event: round") == len(first.all_rounds)
         assert client.get(f"{V1}/runs/nothing").status == 404
         assert client.get(f"{V1}/runs/nothing/events").status == 404
+
+
+def test_a_wrong_method_is_told_the_right_ones(client: Client):
+    found = client.send("PUT", f"{V1}/jobs/j_1")
+    assert (found.status, found.headers["allow"]) == (405, "DELETE, GET, HEAD")
+
+
+def test_the_description_is_a_page_under_a_policy(client: Client):
+    found = client.get("/api")
+    page = found.body.decode()
+    assert found.headers["content-type"].startswith("text/html")
+    assert "sha256-" in found.headers["content-security-policy"]
+    assert "frame-ancestors 'none'" in found.headers["content-security-policy"]
+    for action in ACTIONS:
+        assert f"{action.method} {V1}{action.path}" in page
+    assert "curl localhost:8080/api/v1/translate" in page
+    assert "<script" not in page

@@ -33,7 +33,7 @@ from toledo.api.refine import refine
 from toledo.api.report import report
 from toledo.api.rerank import train_reranker, tune_reranker
 from toledo.api.runs import Pair
-from toledo.api.settings import BuildSettings, Effort, OptionalStage
+from toledo.api.settings import OBJECTIVE, BuildSettings, Effort, OptionalStage
 from toledo.api.train import train
 from toledo.api.tune import tune
 from toledo.api.tune_rule import ModelTranslations
@@ -259,7 +259,9 @@ class _Builder:
     def train(self, before: Path, place: Path) -> tuple[str, float]:
         sources, targets = self.texts.train
         given: dict[str, Any] = {**self.training, **self.settings.training, **self.common}
-        given["lm_text"] = [*targets, *given["lm_text"]] if given["lm_text"] else None
+        known = set(targets)  # further text often has them, too, and n-grams that are counted twice mislead
+        more = [one for one in given["lm_text"] if one not in known]
+        given["lm_text"] = [*targets, *more] if more else None
         model = train(sources, targets, output=place, **given)
         pairs = f"{len(model.phrase_model.table):,} phrase pairs"
         what = f"{pairs}, {given.get('lm_order', 3)}-gram model{', reordering' if given.get('reordering') else ''}"
@@ -268,8 +270,7 @@ class _Builder:
     def tune(self, before: Path, place: Path) -> tuple[str, float]:
         how = self.settings.tuning
         score = self.tune_halves(before, place, how, self.halves(before))
-        runs = f", {how['runs']} runs on each half" if how.get("runs", 1) > 1 else ""
-        return f"{how['objective']}{runs}, mean of both halves", score
+        return f"{how['objective']}, mean of both halves", score
 
     def tune_halves(self, before: Path, place: Path, how: Mapping[str, Any], start: Sequence[Model]) -> float:
         """Tune on each half, save the mean of the weights, and return the score of those of the halves."""
@@ -280,9 +281,8 @@ class _Builder:
             given: dict[str, Any] = {**how, "tokenized": self.tokenized, "seed": self.seed, **self.common}
             known = References.per_segment(references)
             tuning = tune(before, sources, known, initial=initial, output=output, resume=_begun(output), **given)
-            found = [replace(tuning.weights, values_by_name=one.best_round.weights) for one in tuning.runs]
-            halves.append(mean_weights(found, model.features))
-            halves[-1].save(output / WEIGHTS)
+            halves.append(tuning.weights)
+            tuning.weights.save(output / WEIGHTS)
         model.with_weights(mean_weights(halves, model.features)).save(place)
         return self.score(self.halves(place))
 
@@ -316,7 +316,7 @@ class _Builder:
             tune=_given(self.texts.half(0)),
             dev=_given(self.texts.half(1)),
             tokenized=self.tokenized,
-            settings=RefineSettings(keep_weights=True),
+            settings=RefineSettings(keep_weights=True, objective=OBJECTIVE),
             output=output,
             resume=_begun(output),
             seed=self.seed,
@@ -326,20 +326,16 @@ class _Builder:
         return f"{refined.settings.parameters}, {len(refined.iterations) - 1} iterations", score
 
     def rerank(self, before: Path, place: Path) -> tuple[str, float]:
-        """Tune reranking on each half, searched with the weights of the other one.
-
-        On the text that its weights were tuned on, the score of the search looks better than it is.
-        """
-        model, halves = Model.load(before), self.halves(before)
-        reranker = train_reranker(model, *self.texts.train, self.tokenized, **self.common)
-        tuned = list[Weights]()
-        for which, one in enumerate(halves):
-            output, pair = _of_half(place, which), _given(self.texts.half(1 - which))
+        """Train a reranker, and tune it on each half with the weights that were tuned on the same half."""
+        model, tuned = Model.load(before), list[Weights]()
+        networks = self.settings.networks
+        reranker = train_reranker(model, *self.texts.train, self.tokenized, networks, self.seed, **self.common)
+        for which, one in enumerate(self.halves(before)):
+            output, pair = _of_half(place, which), _given(self.texts.half(which))
             tuned.append(tune_reranker(one.with_reranker(reranker), pair, self.tokenized, **self.common).weights)
             output.mkdir(exist_ok=True)
             one.weights.save(output / WEIGHTS)
-        for which, weights in enumerate(tuned[::-1]):  # so that no half is translated with what was tuned on it
-            weights.save(_of_half(place, which) / RERANKING_WEIGHTS)
+            tuned[-1].save(output / RERANKING_WEIGHTS)
         model.with_reranker(reranker.with_weights(mean_weights(tuned, NAMES))).save(place)
         return f"{reranker.size}-best, {len(FEATURES)} features", self.score(self.halves(place))
 

@@ -11,6 +11,7 @@ from toledo.api.inputs import Texts
 from toledo.api.model import Decoding, Model, load
 from toledo.api.refine import training_corpus
 from toledo.api.runs import Pair, begin_run, read_set
+from toledo.api.settings import OBJECTIVE
 from toledo.metrics.given import SegmentReferences
 from toledo.phrases.word_alignment.aligner import AlignmentTraining, align
 from toledo.progress import Progress, silent
@@ -23,8 +24,6 @@ from toledo.tuning.settings import TUNERS
 from toledo.weights import Weights
 
 log = logging.getLogger(__name__)
-
-OBJECTIVE = "mert"
 
 
 @dataclass(frozen=True)
@@ -66,18 +65,22 @@ def rerank(
     *,
     tune: Pair,
     tokenized: bool = False,
+    networks: int = 1,
     output: str | Path | None = None,
+    seed: int = 1,
     threads: int | None = None,
     progress: Progress = silent,
 ) -> Reranking:
     """Make a model with a reranker, which then scores the best translations of each sentence again.
 
     Its features are learned from the training text of the model, and weighed on the sentences and references of `tune`,
-    as the weights of the model were. Choose the rule after that. With `output`, the model is saved there.
+    as the weights of the model were. The neural one is the mean of `networks`, which `seed` begins. Choose the rule
+    after that. With `output`, the model is saved there.
     """
     begin_run(output, False, model)
     loaded = load(model) if isinstance(model, str | Path) else model
-    prepared = loaded.with_reranker(train_reranker(loaded, sources, targets, tokenized, threads, progress))
+    made = train_reranker(loaded, sources, targets, tokenized, networks, seed, threads, progress)
+    prepared = loaded.with_reranker(made)
     tuned = tune_reranker(prepared, tune, tokenized, threads, progress)
     assert prepared.reranker is not None  # noqa: S101 (just made)
     found = loaded.with_reranker(prepared.reranker.with_weights(tuned.weights))
@@ -93,6 +96,8 @@ def train_reranker(
     sources: Texts,
     targets: Texts,
     tokenized: bool = False,
+    networks: int = 1,
+    seed: int = 1,
     threads: int | None = None,
     progress: Progress = silent,
 ) -> Reranker:
@@ -101,7 +106,7 @@ def train_reranker(
     text = own.preparation.of_words if tokenized else own.preparation
     corpus = training_corpus(own, sources, targets, text)
     aligned = align(corpus, AlignmentTraining(), threads=threads, progress=progress)
-    return Reranker(train_features(corpus, aligned.alignments, aligned.lexicons), first_weights(1.0))
+    return Reranker(train_features(corpus, aligned.alignments, seed, networks, progress), first_weights(1.0))
 
 
 def tune_reranker(

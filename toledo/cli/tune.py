@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from toledo.cli.messages import milestones, print_result, progress_for, require_apart, resumable
 from toledo.cli.options import (
@@ -292,13 +293,15 @@ def rerank(
     tune_reference: Annotated[tuple[Path, ...], repeated("Reference translation of the tuning text.")],
     output: OutputDirectory,
     tokenized: Tokenized = False,
+    networks: Annotated[int, Parameter(help="Neural networks to take the mean of.", validator=Number(gte=1))] = 1,
+    seed: Seed = 1,
     threads: Threads = None,
     common: Common = COMMON,
 ) -> None:
     """Score the best translations of each sentence again, by features of whole translations.
 
-    These are IBM Model 1 in both directions, source words without link, n-grams from right to left, and n-grams of
-    pairs of a word class and its source words. OUTPUT is a model that reranks whenever it translates.
+    These are a neural model of each word given source words and the words before, n-grams of pairs of a word class
+    and its source words, and the number of words. OUTPUT is a model that reranks whenever it translates.
 
     **Example**
 
@@ -313,7 +316,9 @@ def rerank(
         target,
         tune=(tune_source, list(tune_reference)),
         tokenized=tokenized,
+        networks=networks,
         output=output,
+        seed=seed,
         threads=threads,
         progress=progress_for(common, milestones),
     )

@@ -231,7 +231,20 @@ def expand(
     threads: int | None = None,
     progress: Progress = silent,
 ) -> NGramForest:
-    """Return all segments in a row, split so that n-grams up to an order are completed at edges, with their features.
+    """Return all segments in a row: see `expand_each`."""
+    return join_ngrams(expand_each(forests, lattices, order, model, features, threads, progress))
+
+
+def expand_each(
+    forests: Sequence[Forest],
+    lattices: Sequence[NetworkLattice],
+    order: int,
+    model: LanguageModel | None,
+    features: Sequence[Feature] = (),
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> list[NGramForest]:
+    """Return each segment, split so that n-grams up to an order are completed at edges, with their features.
 
     `forests` are the lattices, or what was made of them.
     """
@@ -250,7 +263,7 @@ def expand(
         progress=progress,
         label=f"expanding to {order}-grams",
     )
-    return join_ngrams([one for some in parts for one in some])
+    return [one for some in parts for one in some]
 
 
 def _split(forest: Forest, order: int, model: LanguageModel | None) -> NGramForest:

@@ -25,7 +25,8 @@ from toledo.compiled.ragged import offsets_of
 from toledo.consensus.decide import NOTHING, decide
 from toledo.consensus.mbr import MBR
 from toledo.consensus.rule import Decision
-from toledo.forest.constructors import ListEntry, from_nbest
+from toledo.forest.assemble import from_edges, list_edges
+from toledo.forest.forest import Forest, Yields
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
 from toledo.metrics.references import Counter
@@ -128,26 +129,20 @@ class Goal:
 def consensus_choice(lattices: Sequence[NetworkLattice], threads: int | None = None) -> list[Decision]:
     """Return for each segment the best output of a system that is closest to those of all systems, by BLEU."""
     chosen = [number for number, lattice in enumerate(lattices) if len(lattice.hypotheses)]
-    forests = [from_nbest(_entries(lattices[number]), (), lattices[number].forest.vocabulary) for number in chosen]
+    forests = [_best_outputs(lattices[number]) for number in chosen]
     found = [NOTHING] * len(lattices)
     for number, decision in zip(chosen, decide(MBR("bleu"), forests, {}, threads=threads), strict=True):
         found[number] = decision
     return found
 
 
-def _entries(lattice: NetworkLattice) -> list[ListEntry]:
+def _best_outputs(lattice: NetworkLattice) -> Forest:
     """Return the distinct best outputs with the logarithm of the number of systems that have them."""
-    hypotheses, vocabulary = lattice.hypotheses, lattice.forest.vocabulary
-    texts, counts = hypotheses.texts, (hypotheses.confidences == 1.0).sum(axis=1)
-    return [
-        ListEntry(tuple(vocabulary.words(_text(texts.symbols, texts.offsets, number))), base=math.log(counts[number]))
-        for number in range(hypotheses.best)
-    ]
-
-
-def _text(symbols: WordIds, offsets: NDArray[np.int64], number: int) -> list[int]:
-    found: list[int] = symbols[offsets[number] : offsets[number + 1]].tolist()
-    return found
+    texts, best = lattice.hypotheses.texts, lattice.hypotheses.best
+    counts = (lattice.hypotheses.confidences[:best] == 1.0).sum(axis=1)
+    offsets = texts.offsets[: best + 1].astype(np.int32)
+    edges = list_edges(Yields(offsets, texts.symbols[: offsets[-1]]), np.empty((best, 0), np.float32))
+    return from_edges(edges._replace(base=np.log(counts)), 0, (), lattice.forest.vocabulary)
 
 
 @dataclass(frozen=True, eq=False)

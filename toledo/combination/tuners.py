@@ -40,7 +40,6 @@ from toledo.tuning.maximize import Bounds, Maximum, maximize, nelder_mead
 
 SMALLEST_SCALE, LARGEST_SCALE, SCALE_TOLERANCE = 1e-3, 1e3, 0.01
 SECANT_STEPS = 5
-LEAST_GAIN = 1e-4  # of the objective, in some steps: a hundredth of a BLEU point
 REACHABLE = 0.8  # of the entropy of equal chances: beyond it weights have hardly a say
 LARGEST_PART = 1 / 3  # of the same, before anything is pruned: the most that is asked for
 
@@ -78,7 +77,7 @@ class Ascent:
             scale = self.scale(problem, found.point)
             for objective in objectives:
                 function = partial(problem.value_and_gradient, objective, scale, penalties)
-                found = found.then(maximize(function, found.point, limits, "lbfgs", self.steps, LEAST_GAIN))
+                found = found.then(maximize(function, found.point, limits, "lbfgs", self.steps))
         weights = problem.weights(found.point)
         return TunedStage(weights, self.scale(problem, found.point), found.value, found.evaluations)
 

@@ -28,7 +28,7 @@ from toledo.combination.features import (
     LANGUAGE_MODEL,
     Feature,
     SparseNGramFeatures,
-    expand,
+    expand_each,
     named_feature,
     pruned,
     with_features,
@@ -62,7 +62,7 @@ from toledo.errors import RunError
 from toledo.forest.assemble import split
 from toledo.forest.forest import Forest, edges_of_sentences
 from toledo.forest.linear import SparseFeatures
-from toledo.forest.ngrams import NGramForest
+from toledo.forest.ngrams import NGramForest, join_ngrams
 from toledo.language_model.model import LanguageModel
 from toledo.objectives.objective import match
 from toledo.progress import Progress, silent
@@ -135,6 +135,10 @@ class Expander:
 
     def to_bigrams(self, lattices: Sequence[NetworkLattice]) -> NGramForest:
         """Return the lattices of the first stage."""
+        return join_ngrams(self.each_to_bigrams(lattices))
+
+    def each_to_bigrams(self, lattices: Sequence[NetworkLattice]) -> list[NGramForest]:
+        """Return the lattices of the first stage, not joined."""
         return self._expand([lattice.forest for lattice in lattices], lattices, BIGRAMS, self.bigram_model)
 
     def to_order(self, bigrams: VotedForest, lattices: Sequence[NetworkLattice], first: TunedStage) -> NGramForest:
@@ -144,7 +148,7 @@ class Expander:
             forests = best_paths(with_features(bigrams.forest, FEATURES), scores, LIST_SIZE, self.threads)
         else:
             forests = pruned(bigrams.forest, scores, self.settings.threshold, FEATURES)
-        return self._expand(forests, lattices, self.settings.order, self.model)
+        return join_ngrams(self._expand(forests, lattices, self.settings.order, self.model))
 
     def decided(
         self, bigrams: VotedForest, lattices: Sequence[NetworkLattice], first: TunedStage, second: TunedStage
@@ -154,9 +158,9 @@ class Expander:
 
     def _expand(
         self, forests: Sequence[Forest], lattices: Sequence[NetworkLattice], order: int, model: LanguageModel | None
-    ) -> NGramForest:
+    ) -> list[NGramForest]:
         features = (*map(named_feature, self.settings.features), *self.features)
-        return expand(forests, lattices, order, model, features, self.threads, self.progress)
+        return expand_each(forests, lattices, order, model, features, self.threads, self.progress)
 
 
 def as_decided(ngrams: NGramForest, lattices: Sequence[NetworkLattice], second: TunedStage) -> list[Forest]:
@@ -194,9 +198,10 @@ class TunedStages(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CombinationTuning:
-    """The lattices of a tuning set beside their references, expanded to bigrams once for all entropies.
+    """The lattices of a tuning set beside their references, expanded to bigrams once for all entropies and parts.
 
-    `lengths` is what the penalty for short texts asks for in each segment, if not the length of the references.
+    `lengths` is what the penalty for short texts asks for in each segment, if not the length of the references;
+    `expanded` the lattices expanded to bigrams, if they are known.
     """
 
     lattices: Sequence[NetworkLattice]
@@ -204,6 +209,7 @@ class CombinationTuning:
     systems: Sequence[str]
     expander: Expander
     lengths: NDArray[np.float64] | None = None
+    expanded: Sequence[NGramForest] | None = None
     _kept: list[tuple[TunedStage, NGramForest]] = field(init=False, repr=False, default_factory=list)
 
     def part(self, segments: NDArray[np.int64]) -> CombinationTuning:
@@ -211,7 +217,8 @@ class CombinationTuning:
         lattices = [self.lattices[number] for number in segments]
         references = [self.references[number] for number in segments]
         lengths = None if self.lengths is None else self.lengths[segments]
-        return replace(self, lattices=lattices, references=references, lengths=lengths)
+        expanded = [self._expanded[number] for number in segments]
+        return replace(self, lattices=lattices, references=references, lengths=lengths, expanded=expanded)
 
     def tune(self, entropy: float, checkpoint: Checkpoint | None = None) -> TunedStages:
         """Find the weights of both stages; those that a checkpoint has are not tuned again."""
@@ -245,7 +252,11 @@ class CombinationTuning:
     @cached_property
     def bigrams(self) -> CombinationProblem:
         """The problem of the first stage."""
-        return self._problem(self.expander.to_bigrams(self.lattices), None)
+        return self._problem(join_ngrams(self._expanded), None)
+
+    @cached_property
+    def _expanded(self) -> Sequence[NGramForest]:
+        return self.expander.each_to_bigrams(self.lattices) if self.expanded is None else self.expanded
 
     @cached_property
     def goal(self) -> Goal:

@@ -1,12 +1,9 @@
 """Features of whole translations, which a search that goes from left to right cannot ask for, or not cheaply.
 
-- `model1.forward`, `model1.backward`: log probability of the translation given the source by IBM Model 1 (Brown et al.
-  1993), and of the source given the translation: Π_j 1 / (l + 1) Σ_i p(e_j | f_i), i = 0 for the empty word.
-- `words`: number of words, with which tuning can find the right length.
-- `unlinked`: source words that no word of the translation is linked to.
-- `lm.reversed`: log probability of the words in reversed order by an n-gram model of reversed text.
+- `words`: number of words, so that the length stays right whatever the other features weigh.
 - `bilingual`: log probability of the translation as a sequence of pairs (class of a word, source words linked to it),
   by an n-gram model of such pairs (Niehues et al. 2011).
+- `joint`: log probability of the words by a neural model that sees the words before and source words (see `joint`).
 """
 
 from __future__ import annotations
@@ -21,20 +18,19 @@ from numpy.typing import NDArray
 
 from toledo.compiled.hashing import hash_row
 from toledo.compiled.kernels import kernel
-from toledo.compiled.ragged import gather_rows
 from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
-from toledo.phrases.lexicon import NULL, Lexicon, Lexicons, word_probability
 from toledo.phrases.table import WordLinks
+from toledo.progress import Progress, silent
 from toledo.reranking.classes import word_classes
+from toledo.reranking.joint import JointModel, train_joint
 from toledo.text.corpus import ParallelCorpus, Sentences
 from toledo.text.vocabulary import RESERVED, UNKNOWN
 
-FEATURES = ("model1.forward", "model1.backward", "words", "unlinked", "lm.reversed", "bilingual")
+FEATURES = ("words", "bilingual", "joint")
 ORDER, CLASSES = 5, 150
-FLOOR = 1e-7  # of a probability of IBM Model 1
 LN10 = math.log(10.0)
-PARTS = ("forward", "backward", "reversed", "bilingual")
+BILINGUAL, JOINT = "bilingual.", "joint."
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -52,8 +48,7 @@ class LinkedTexts:
 class TranslationFeatures:
     """What the features are computed from; `keys` are hashes of the pairs of the bilingual model, sorted."""
 
-    lexicons: Lexicons
-    reversed: LanguageModel
+    joint: tuple[JointModel, ...]
     bilingual: LanguageModel
     classes: NDArray[np.int32]
     keys: NDArray[np.uint64]
@@ -61,68 +56,50 @@ class TranslationFeatures:
     def values(self, given: LinkedTexts) -> NDArray[np.float32]:
         """Return a row of FEATURES for each translation."""
         texts, links = given.texts, given.links
-        arrays = texts.words, texts.offsets
-        values = np.empty((len(texts), len(FEATURES)), np.float32)
-        values[:, :2] = _model1(given.source, *arrays, self.lexicons)
-        values[:, 2] = texts.lengths
-        values[:, 3] = _unlinked(given.source.size, links.offsets, links.links)
-        values[:, 4] = LN10 * self.reversed.score_sentences(_reversed(texts), threads=1)
         whole = np.array([0, given.source.size])
-        keys = _keys(given.source, whole, *arrays, links.offsets, links.links, self.classes)
-        values[:, 5] = LN10 * self.bilingual.score_sentences(Sentences(_numbers(keys, self.keys), texts.offsets), 1)
-        return values
+        keys = _keys(given.source, whole, texts.words, texts.offsets, links.offsets, links.links, self.classes)
+        pairs = Sentences(_numbers(keys, self.keys), texts.offsets)
+        columns = (
+            texts.lengths,
+            LN10 * self.bilingual.score_sentences(pairs, threads=1),
+            np.mean([one.scores(given.source, texts, links) for one in self.joint], axis=0),
+        )
+        return np.column_stack(columns).astype(np.float32)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return named arrays, for saving."""
-        parts = self.lexicons.forward._asdict(), self.lexicons.backward._asdict()
-        models = self.reversed.to_arrays(), self.bilingual.to_arrays()
-        named = {
-            f"{part}.{name}": one
-            for part, some in zip(PARTS, (*parts, *models), strict=True)
-            for name, one in some.items()
-        }
+        models = {f"{JOINT}{number}.": one.to_arrays() for number, one in enumerate(self.joint)}
+        models[BILINGUAL] = self.bilingual.to_arrays()
+        named = {part + name: one for part, some in models.items() for name, one in some.items()}
         return {**named, "classes": self.classes, "keys": self.keys}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> TranslationFeatures:
         """Return what `to_arrays` gave."""
-        forward, backward, reverse, bilingual = (
-            {name.removeprefix(f"{part}."): one for name, one in arrays.items() if name.startswith(f"{part}.")}
-            for part in PARTS
-        )
-        classes, keys = arrays["classes"], arrays["keys"]
-        lexicons = Lexicons(Lexicon(**forward), Lexicon(**backward))
-        pairs = keys.size + len(RESERVED)
-        return cls(
-            lexicons,
-            LanguageModel.from_arrays(reverse, classes.size),
-            LanguageModel.from_arrays(bilingual, pairs),
-            classes,
-            keys,
-        )
+        networks, keys = sum(name.endswith(".target_rows") for name in arrays), arrays["keys"]
+        bilingual = LanguageModel.from_arrays(_part(arrays, BILINGUAL), keys.size + len(RESERVED))
+        joint = (JointModel.from_arrays(_part(arrays, f"{JOINT}{number}.")) for number in range(networks))
+        return cls(tuple(joint), bilingual, arrays["classes"], keys)
 
 
-def train_features(corpus: ParallelCorpus, links: WordLinks, lexicons: Lexicons) -> TranslationFeatures:
-    """Train the models behind the features on sentence pairs with their word links, and lexicons of IBM Model 1."""
+def _part(arrays: Arrays, begin: str) -> dict[str, NDArray[Any]]:
+    return {name.removeprefix(begin): one for name, one in arrays.items() if name.startswith(begin)}
+
+
+def train_features(
+    corpus: ParallelCorpus, links: WordLinks, seed: int, networks: int = 1, progress: Progress = silent
+) -> TranslationFeatures:
+    """Train the models behind the features on sentence pairs with their word links.
+
+    The joint model is the mean of several `networks` that begin with other random numbers.
+    """
     classes = word_classes(corpus.target, len(corpus.target_vocabulary), CLASSES)
     source, target = corpus.source, corpus.target
     keys = _keys(source.words, source.offsets, target.words, target.offsets, links.offsets, links.links, classes)
     known, numbers = np.unique(keys, return_inverse=True)
     pairs = Sentences((numbers + len(RESERVED)).astype(np.int32), target.offsets)
-    return TranslationFeatures(
-        lexicons,
-        LanguageModel(estimate(_reversed(target), ORDER)),
-        LanguageModel(estimate(pairs, ORDER)),
-        classes,
-        known,
-    )
-
-
-def _reversed(texts: Sentences) -> Sentences:
-    """Return each sentence from its last word to its first."""
-    rows = np.arange(len(texts))[::-1]
-    words, lengths = gather_rows(texts.offsets, texts.words, rows)[1], texts.lengths
-    return Sentences.from_lengths(words[::-1].copy(), lengths)
+    joint = tuple(train_joint(corpus, links, (seed, number), progress) for number in range(networks))
+    return TranslationFeatures(joint, LanguageModel(estimate(pairs, ORDER)), classes, known)
 
 
 def _numbers(keys: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.int32]:
@@ -131,51 +108,6 @@ def _numbers(keys: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.
         return np.full(keys.size, UNKNOWN, np.int32)
     places = np.minimum(np.searchsorted(known, keys), known.size - 1)
     return np.where(known[places] == keys, places + len(RESERVED), UNKNOWN).astype(np.int32)
-
-
-@kernel
-def _model1(
-    source: NDArray[np.int32], words: NDArray[np.int32], offsets: NDArray[np.int64], lexicons: Lexicons
-) -> NDArray[np.float64]:
-    """Return log p(translation | source) and log p(source | translation) of each translation.
-
-    Translations share most of their words, so each distinct one is looked up once.
-    """
-    distinct = np.unique(words)
-    places = np.searchsorted(distinct, words)
-    forward, backward = np.empty(distinct.size), np.empty((distinct.size, source.size))
-    for w in range(distinct.size):
-        mass = word_probability(lexicons.forward, NULL, distinct[w])
-        for i in range(source.size):
-            mass += word_probability(lexicons.forward, source[i], distinct[w])
-            backward[w, i] = word_probability(lexicons.backward, distinct[w], source[i])
-        forward[w] = math.log(max(mass, FLOOR))
-    alone = np.array([word_probability(lexicons.backward, NULL, one) for one in source])
-    values = np.empty((offsets.size - 1, 2))
-    for text in range(offsets.size - 1):
-        own = places[offsets[text] : offsets[text + 1]]
-        values[text, 0] = -own.size * math.log(source.size + 1.0)
-        values[text, 1] = -source.size * math.log(own.size + 1.0)
-        for w in own:
-            values[text, 0] += forward[w]
-        for i in range(source.size):
-            mass = alone[i]
-            for w in own:
-                mass += backward[w, i]
-            values[text, 1] += math.log(max(mass, FLOOR))
-    return values
-
-
-@kernel
-def _unlinked(size: int, offsets: NDArray[np.int64], links: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the number of source words without links in each translation."""
-    found = np.empty(offsets.size - 1, np.int64)
-    for text in range(offsets.size - 1):
-        linked = np.zeros(size, np.bool_)
-        for place in range(offsets[text], offsets[text + 1]):
-            linked[links[place, 0]] = True
-        found[text] = size - np.sum(linked)
-    return found
 
 
 @kernel

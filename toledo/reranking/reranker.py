@@ -31,7 +31,7 @@ from toledo.weights import Weights
 
 MODEL = "model"
 NAMES = (MODEL, *FEATURES)
-DESCRIPTION, FORMAT = "reranker.toml", 1
+DESCRIPTION, FORMAT = "reranker.toml", 2
 SIZE = 100
 SEGMENTS_AT_ONCE = 4
 

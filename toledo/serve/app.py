@@ -9,10 +9,11 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import BaseRoute, Match, Route
 
 from toledo.serve import api, moses, pages, streams
+from toledo.serve.api_page import api_page
 from toledo.serve.engine import Engine
 from toledo.serve.metrics import MEDIA_TYPE
 from toledo.serve.observing import Observer
@@ -40,6 +41,7 @@ def make_app(engine: Engine, access: Access | None = None) -> Starlette:
         Route("/health/ready", _ready),
         Route("/metrics", _metrics),
         Route("/openapi.json", _openapi),
+        Route("/api", _api_page),
         *pages.routes(),
     ]
     middleware = [
@@ -69,6 +71,11 @@ async def _openapi(request: Request) -> Response:
     return JSONResponse(openapi())
 
 
+async def _api_page(request: Request) -> Response:
+    page = api_page()
+    return HTMLResponse(page.html, headers={"content-security-policy": f"{page.policy}; frame-ancestors 'none'"})
+
+
 async def _metrics(request: Request) -> Response:
     return Response(request.app.state.engine.metrics_text(), media_type=MEDIA_TYPE)
 
@@ -76,6 +83,15 @@ async def _metrics(request: Request) -> Response:
 async def _not_found(request: Request, error: Exception) -> Response:
     """Answer 404 and 405 in the form of all problems."""
     status = error.status_code if isinstance(error, HTTPException) else 500
-    headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
+    headers = {"Allow": ", ".join(_methods(request))} if status == 405 else {}
     title = TITLES.get(status, "This cannot be answered")
     return api.failed(ServeError(status, "not-found" if status == 404 else "method", title, headers=headers), request)
+
+
+def _methods(request: Request) -> list[str]:
+    """Return the methods that there are for an address, on whichever routes."""
+    found = set[str]()
+    for route in request.app.routes:
+        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:
+            found |= route.methods or set()
+    return sorted(found)

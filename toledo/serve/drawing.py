@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from toledo.serve.engine import Engine
 
 MOST_EDGES = 5000  # that are placed
-MOST_DRAWINGS = 8  # kept with a forest
+MOST_DRAWINGS = 4  # kept with a forest
+BYTES_PER_EDGE = 2000  # of a drawing
 LONGEST_TEXT = 200
 
 
@@ -42,7 +43,7 @@ class ForestLayout:
 def window_of(engine: Engine, key: str, asked: ForestRequest) -> ForestWindow:
     """Return what is seen of the drawing of a kept forest in a window."""
     space = engine.forests.get(key)
-    layout = layout_of(space, asked)
+    layout = _kept_layout(engine, key, space, asked)
     window = (asked.x, asked.y, asked.width, asked.height)
     return ForestWindow(
         id=key, nodes=space.forest.nodes, edges=space.forest.edges, drawn=len(layout.edges), share=layout.share,
@@ -52,21 +53,24 @@ def window_of(engine: Engine, key: str, asked: ForestRequest) -> ForestWindow:
     )  # fmt: skip
 
 
-def layout_of(space: DecidableForest, asked: ForestRequest) -> ForestLayout:
-    """Return the drawing for a threshold and a scale, which is kept with the forest."""
+def _kept_layout(engine: Engine, key: str, space: DecidableForest, asked: ForestRequest) -> ForestLayout:
+    """Return the drawing for a threshold and a scale; the last ones are kept with the forest."""
     scale = asked.scale or space.own_scale or 1.0
-    key = asked.posterior, scale
-    if key not in space.drawings:
-        while len(space.drawings) >= MOST_DRAWINGS:
-            space.drawings.pop(next(iter(space.drawings)))
-        space.drawings[key] = _place(space, asked.posterior, scale)
-    layout: ForestLayout = space.drawings[key]
+    place = asked.posterior, scale
+    layout: ForestLayout | None = space.drawings.get(place)
+    if layout is None:
+        layout = _place(space, asked.posterior, scale)
+        if len(space.drawings) >= MOST_DRAWINGS:
+            space.drawings = {}
+        else:
+            engine.forests.grow(key, BYTES_PER_EDGE * len(layout.edges))
+        space.drawings[place] = layout
     return layout
 
 
 def picture_of(engine: Engine, key: str, asked: ForestRequest) -> str:
     """Return the drawing as a file: SVG, or Graphviz' language."""
-    layout = layout_of(engine.forests.get(key), asked)
+    layout = _kept_layout(engine, key, engine.forests.get(key), asked)
     return (to_svg if asked.format == "svg" else to_dot)(layout.forest, layout.scores)
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import msgspec
 
 from toledo import __version__
-from toledo.serve.actions import ACTIONS, CHOOSE, TRANSLATE, Action
+from toledo.serve.actions import ACTIONS, CHOOSE, FOREST, TRANSLATE, Action
+from toledo.serve.names import FOREST_RULES, LIST_RULES
+from toledo.serve.streams import NDJSON, PICTURES
 from toledo.serve.types import Choosing
 from toledo.serve.work_types import JobStarted, Problem
 
@@ -53,6 +56,7 @@ def openapi() -> dict[str, Any]:
     schemas, components = msgspec.json.schema_components(types.values(), ref_template=REFERENCE)
     for name, schema in zip(types, schemas, strict=True):
         components.setdefault(name, schema)
+    _name_rules(components)
     paths: dict[str, Any] = {}
     for action in ACTIONS:
         paths.setdefault(PREFIX + action.path, {})[action.method.lower()] = _operation(action, components)
@@ -72,10 +76,28 @@ def openapi() -> dict[str, Any]:
     }
 
 
+def _name_rules(components: dict[str, Any]) -> None:
+    """Say which rules there are, wherever a request names some."""
+    for schema in components.values():
+        fields = schema.get("properties", {})
+        if schema.get("additionalProperties") is False and "rules" in fields:
+            fields["rules"] = {**fields["rules"], "anyOf": [_array(FOREST_RULES), {"type": "null"}]}
+        if schema.get("additionalProperties") is False and "rule" in fields:
+            fields["rule"] = {**fields["rule"], "enum": list(LIST_RULES)}
+
+
+def _array(names: Sequence[str]) -> dict[str, Any]:
+    return {"type": "array", "items": {"type": "string", "enum": list(names)}}
+
+
 def _operation(action: Action[Any, Any], components: dict[str, Any]) -> dict[str, Any]:
     summary, _, description = (action.run.__doc__ or "").partition("\n\n")
     content = {"application/json": {"schema": {"$ref": REFERENCE.format(name=action.result.__name__)}}}
     answers: dict[str, Any] = {str(action.status): {"description": "the result", "content": content}}
+    if action is FOREST:
+        content |= {kind.partition(";")[0]: {"schema": {"type": "string"}} for kind in PICTURES.values()}
+    if action is CHOOSE:
+        content[NDJSON] = {"schema": {"type": "string"}}
     if action is TRANSLATE:
         job = {"application/json": {"schema": {"$ref": REFERENCE.format(name="JobStarted")}}}
         answers["202"] = {"description": "a job, if the query has `job`", "content": job}
@@ -95,7 +117,10 @@ def _operation(action: Action[Any, Any], components: dict[str, Any]) -> dict[str
 
 def _bodies(action: Action[Any, Any]) -> dict[str, Any]:
     schema = {"$ref": REFERENCE.format(name=action.request.__name__ if action.request else "")}
-    return {"application/json": {"schema": schema, "example": EXAMPLES.get(action.path, {})}}
+    found: dict[str, Any] = {"application/json": {"schema": schema, "example": EXAMPLES.get(action.path, {})}}
+    if action is CHOOSE:
+        found[NDJSON] = {"schema": {"type": "string"}, "example": '{"hypotheses": ["a b", "a c", "a b"]}\n'}
+    return found
 
 
 def _path_parameters(action: Action[Any, Any]) -> list[dict[str, Any]]:
@@ -104,10 +129,11 @@ def _path_parameters(action: Action[Any, Any]) -> list[dict[str, Any]]:
 
 
 def _query_parameters(action: Action[Any, Any], components: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the fields of a request of GET; of two other actions, what may stand in the query."""
+    """Return the fields of a request of GET, and what else may stand in a query."""
     if action is TRANSLATE:
-        return [{"name": "job", "in": "query", "schema": {"type": "string", "enum": [""]}, "allowEmptyValue": True}]
-    if action is CHOOSE or action.method != "GET" or action.request is None:
+        what = "whatever its value: translate as a job"
+        return [{"name": "job", "in": "query", "description": what, "schema": {}, "allowEmptyValue": True}]
+    if action.method != "GET" or action.request is None:
         return []
     fields = components[action.request.__name__]["properties"]
     return [{"name": name, "in": "query", "schema": schema} for name, schema in fields.items()]

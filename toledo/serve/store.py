@@ -49,11 +49,15 @@ class Store(Generic[T]):
         key = new_id(self.kind)
         with self._lock:
             self._kept[key] = _Kept(value, size, self._clock())
-            self._size += size
-            self._forget_old()
-            while self._size > self.most_bytes and self._kept:
-                self._forget(next(iter(self._kept)))
+            self._make_room(size)
         return key
+
+    def grow(self, key: str, more: int) -> None:
+        """Note that a value takes more bytes than before."""
+        with self._lock:
+            if key in self._kept:
+                self._kept[key].size += more
+                self._make_room(more)
 
     def get(self, key: str) -> T:
         """Return a value, which is then used most recently."""
@@ -70,6 +74,12 @@ class Store(Generic[T]):
                 410, "gone", title, f"It is kept for {self.seconds:g} s after its last use. Make it again."
             )
         raise ServeError(404, "not-found", f"There is no such {self.name}")
+
+    def _make_room(self, more: int) -> None:
+        self._size += more
+        self._forget_old()
+        while self._size > self.most_bytes and self._kept:
+            self._forget(next(iter(self._kept)))
 
     def _forget_old(self) -> None:
         oldest = self._clock() - self.seconds

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from toledo.serve.engine import Engine
 
 JOB_PART = 32  # segments of a job that are translated together
+LARGE = 10_000  # characters, which are not split into words in the event loop
 SEARCHED_AT_ONCE = 8  # sentences between two looks at what is still wanted
 BYTES_PER_WORD = 300_000  # of a search with its forest, generously
 
@@ -49,7 +52,9 @@ async def translate_segments(engine: Engine, request: TranslateRequest, call: Ca
     served = engine.model(request.model)
     check_deciding(engine, request)
     served.check(request.weights)
-    sentences = read_segments(engine, served, request, call)
+    large = sum(map(len, request.segments)) > LARGE
+    read = partial(read_segments, engine, served, request, call)
+    sentences = await asyncio.to_thread(read) if large else read()
     engine.memory.require(BYTES_PER_WORD * max(map(len, sentences), default=0))
     asked = [AskedSentence(request, words, call) for words in sentences]
     found = await engine.queue.run(call, search_work(engine, served, request), asked)

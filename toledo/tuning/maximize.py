@@ -31,7 +31,6 @@ Optimizer = Literal["lbfgs", "ascent", "adagrad"]
 
 MEMORY = 10
 TOLERANCE = 1e-9  # relative to the value
-STEPS_TO_GAIN = 5
 FIRST_STEP, GROW, SHRINK, SMALLEST_STEP = 0.05, 1.5, 0.5, 1e-9
 
 
@@ -61,21 +60,16 @@ class Bounds:
         return np.clip(point, self.low, self.high)
 
 
-def maximize(
-    function: Function, start: Vector, bounds: Bounds, optimizer: Optimizer, steps: int, least_gain: float = 0.0
-) -> Maximum:
-    """Return a local maximum, never below the value at the start.
-
-    L-BFGS stops early if several steps together gain less than `least_gain`.
-    """
+def maximize(function: Function, start: Vector, bounds: Bounds, optimizer: Optimizer, steps: int) -> Maximum:
+    """Return a local maximum, never below the value at the start."""
     if not start.size:
         return Maximum(start, function(start)[0], 1)
     if optimizer == "lbfgs":
-        return _scipy_lbfgs(function, bounds.clip(start), bounds, steps, least_gain)
+        return _scipy_lbfgs(function, bounds.clip(start), bounds, steps)
     return ascend(function, bounds.clip(start), bounds, steps, adaptive=optimizer == "adagrad")
 
 
-def _scipy_lbfgs(function: Function, start: Vector, bounds: Bounds, steps: int, least_gain: float) -> Maximum:
+def _scipy_lbfgs(function: Function, start: Vector, bounds: Bounds, steps: int) -> Maximum:
     """Run L-BFGS-B and keep the best point met: kinks may end a line search early."""
     best, path = Maximum(start, -np.inf, 0), []
 
@@ -88,8 +82,6 @@ def _scipy_lbfgs(function: Function, start: Vector, bounds: Bounds, steps: int, 
 
     def after_step(_: Vector) -> None:
         path.append(best.value)
-        if len(path) > STEPS_TO_GAIN and path[-1] - path[-1 - STEPS_TO_GAIN] < least_gain:
-            raise StopIteration
 
     with one_blas_thread():
         scipy.optimize.minimize(

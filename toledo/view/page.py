@@ -60,7 +60,7 @@ class Page:
         theme = f' data-theme="{self.theme}"' if self.theme else ""
         return (
             f'<!doctype html>\n<html lang="en"{theme}>\n<head>\n<meta charset="utf-8">\n'
-            f"{tag('meta', http_equiv='Content-Security-Policy', content=_policy(self.script, self._style))}\n"
+            f"{tag('meta', http_equiv='Content-Security-Policy', content=self.policy)}\n"
             f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             f"{tag('title', self.title)}\n<style>{self._style}</style>\n</head>\n"
             f"{tag('body', body, script)}\n</html>\n"
@@ -69,6 +69,11 @@ class Page:
     @property
     def _style(self) -> str:
         return style_sheet() + self.style
+
+    @property
+    def policy(self) -> str:
+        """Return the policy of the page, for servers that send it as a header, too."""
+        return _policy(self.script, self._style)
 
     def save(self, path: str | Path) -> None:
         """Write the page atomically."""
