@@ -13,11 +13,11 @@ import toledo
 
 FIGURES = Path(__file__).parent / "figures"
 PICTURES = {  # the page, what it is ready with, its theme, its height
-    "translate": ("#rules .rule", "light", 860),
-    "choose": ("#ranking tr", "dark", 860),
-    "compare": ("#list .segment", "light", 900),
+    "translate": ("#rules .rule", "light", 740),
+    "choose": ("#ranking tr", "dark", 740),
+    "compare": ("#list .segment", "light", 760),
 }
-WIDTH = 1240
+WIDTH = 1040
 
 
 def main() -> None:
@@ -29,6 +29,7 @@ def main() -> None:
         for name, (ready, theme, height) in PICTURES.items():
             page = chromium.new_page(viewport={"width": WIDTH, "height": height}, color_scheme=theme)
             page.goto(f"{server.url}{name}")
+            page.set_default_timeout(300_000)  # the first one compiles kernels
             page.click("[data-do=example]")
             page.wait_for_selector(ready)
             if page.query_selector("#progress"):

@@ -53,7 +53,7 @@ def visit(browser: Any, request: pytest.FixtureRequest) -> Iterator[Callable[...
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=theme, accept_downloads=True, **options
         )
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(60_000)
         page = context.new_page()
         found = Visit(page, address)
         page.on("console", lambda message: found.messages.append(message.text))

@@ -105,7 +105,7 @@ def _table(runs: Sequence[RunSummary], chosen: RunSummary) -> Markup:
     best = next(place for place, one in enumerate(runs) if one is chosen)
     header = ["run", "tuner", "best", "round", "CPU s", "state"]
     picks = [f"run={quote(one.id)}" for one in runs]
-    found = table(header, rows, description="runs", optional=[1, 4], best=best, picks=picks)
+    found = table(header, rows, description="runs", optional=[1, 3, 4], best=best, picks=picks)
     save = button("TSV", "quiet", data_do="save", data_part="runs", data_name="runs.tsv", aria_label="Save as TSV")
     return card("Runs", found, note=save, level=2, id="runs")
 

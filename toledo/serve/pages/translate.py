@@ -180,8 +180,9 @@ def _changing(shown: ShownSentence) -> list[Markup]:
 
 def _title(shown: ShownSentence) -> str:
     model = shown.model
-    languages = f"{model.source_language} to {model.target_language}"
-    return f"{model.name}, {languages} · {model.phrases:,} phrase pairs"
+    known = model.source_language and model.target_language
+    languages = f", {model.source_language} to {model.target_language}" if known else ""
+    return f"{model.name}{languages} · {model.phrases:,} phrase pairs"
 
 
 def _source(shown: ShownSentence) -> Markup:
