@@ -37,6 +37,8 @@ TESTS = {  # by what they use of each dependency; none needs the kernels of trai
     "msgspec": ("tests/test_settings.py", "tests/formats/test_jsonl.py", "tests/formats/test_list_files.py"),
     "cyclopts": ("tests/cli/test_option_names.py", "tests/cli/test_choose.py", "tests/cli/test_evaluate.py"),
     "lxml": ("tests/formats/test_nist_xml.py", "tests/formats/test_pairs.py"),
+    "starlette": ("tests/serve/test_service.py", "tests/serve/test_hostile.py"),
+    "uvicorn": ("tests/serve/test_security.py", "tests/serve/test_limits.py"),
 }  # fmt: skip
 TYPED = "tests/api/test_front_door.py::test_the_examples_are_typed"  # type annotations of old packages are other ones
 RESOLUTIONS = {"oldest": "lowest-direct", "newest": "highest"}

@@ -58,7 +58,7 @@ def _operation(path: str, method: str, operation: Mapping[str, Any], schemas: Ma
 
 def _curl(path: str, media: str, example: Any) -> str:
     body = example if isinstance(example, str) else json.dumps(example, ensure_ascii=False)
-    return f"curl {HOST}{path} -H 'Content-Type: {media}' \\\n  --data-binary '{body.rstrip()}'"
+    return f"curl {HOST}{path} -H 'Content-Type: {media}' \\\n  -d '{body.rstrip()}'"
 
 
 def _fields(schema: Mapping[str, Any]) -> Markup:
