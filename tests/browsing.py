@@ -42,7 +42,7 @@ class Visit:
         assert not self.messages, self.messages
         assert not self.foreign, self.foreign
         width, room = self.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-        assert width <= room
+        assert width <= room, f"the page is {width} wide in a window of {room}"
         for name in ("small", "nameless", "pale"):
             assert not (found := self.page.evaluate(f"{CHECKS}\n{name}()")), found
 

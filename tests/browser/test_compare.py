@@ -9,6 +9,7 @@ from browsing import SIZES, number
 import toledo
 
 SIZE = 1000
+FIRST = "#list .segment:first-child h4 small:text-is('line 1')"
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def test_segments_are_sorted_searched_and_walked(visit: Any, files: list[Path]) 
     page = compared(visit, files)
     assert gains(page) == sorted(gains(page), reverse=True)
     page.select_option("#select-sort", "difference")
-    page.wait_for_selector("#list .segment h4 b:has-text('−') >> nth=0")
+    page.wait_for_selector("#list .segment:first-child h4 b:has-text('−')")
     assert gains(page) == sorted(gains(page))
     page.keyboard.press("/")
     page.keyboard.type("house")
@@ -98,24 +99,24 @@ def test_a_bar_and_an_ngram_filter_and_scores_follow(visit: Any, files: list[Pat
 def test_swapped_systems_turn_the_signs(visit: Any, files: list[Path]) -> None:
     page = compared(visit, files)
     page.select_option("#select-sort", "number")
-    page.wait_for_selector("#list .segment h4:has-text('line 1')")
-    page.wait_for_timeout(300)
+    page.wait_for_selector(FIRST)
     before = gains(page)
     page.click("button:has-text('Swap')")
     page.wait_for_selector("#select-a option[value='1'][selected]", state="attached")
+    page.wait_for_selector(FIRST)
     assert gains(page) == [-one for one in before]
 
 
 def test_a_long_list_shows_any_of_its_rows(visit: Any, files: list[Path]) -> None:
     page = compared(visit, files)
     page.select_option("#select-sort", "number")
-    page.wait_for_selector("#list .segment h4:has-text('line 1')")
+    page.wait_for_selector(FIRST)
     assert page.locator("#list .segment").count() < 400, "only rows near the window are in the page"
     page.evaluate("document.getElementById('list').scrollTop = 1e9")
     page.wait_for_selector("#list .segment h4:has-text('line 1000')")
     assert page.locator("#list .segment").count() < 400
     page.evaluate("document.getElementById('list').scrollTop = 0")
-    page.wait_for_selector("#list .segment h4:has-text('line 1') >> nth=0")
+    page.wait_for_selector(FIRST)
 
 
 def test_a_system_with_too_few_lines_is_refused_with_both_counts(visit: Any, files: list[Path], tmp_path: Path) -> None:

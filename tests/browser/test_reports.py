@@ -57,6 +57,6 @@ def test_a_page_that_does_not_fit_and_an_error_would_be_found(tmp_path: Path, vi
     with pytest.raises(AssertionError, match="missing is not defined"):
         one.check()
     one.messages.clear()
-    with pytest.raises(AssertionError, match="<= 400"):
+    with pytest.raises(AssertionError, match="in a window of 400"):
         one.check()
     one.page.goto("about:blank")
