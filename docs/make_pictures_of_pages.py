@@ -13,11 +13,11 @@ import toledo
 
 FIGURES = Path(__file__).parent / "figures"
 PICTURES = {  # the page, what it is ready with, its theme, its height
-    "translate": ("#rules .rule", "light", 740),
-    "choose": ("#ranking tr", "dark", 740),
-    "compare": ("#list .segment", "light", 760),
+    "translate": ("#rules .rule", "light", 890),
+    "choose": ("#ranking tr", "dark", 890),
+    "compare": ("#list .segment", "light", 890),
 }
-WIDTH = 1040
+WIDTH, SCALE = 1280, 0.8
 
 
 def main() -> None:
@@ -27,7 +27,8 @@ def main() -> None:
     with toledo.serve(demo=True, port=0, block=False) as server, sync_playwright() as running:
         chromium = running.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name, (ready, theme, height) in PICTURES.items():
-            page = chromium.new_page(viewport={"width": WIDTH, "height": height}, color_scheme=theme)
+            size = {"width": WIDTH, "height": height}
+            page = chromium.new_page(viewport=size, color_scheme=theme, device_scale_factor=SCALE)
             page.goto(f"{server.url}{name}")
             page.set_default_timeout(300_000)  # the first one compiles kernels
             page.click("[data-do=example]")
@@ -36,6 +37,8 @@ def main() -> None:
                 page.wait_for_selector("#progress[hidden]", state="attached")
             if name == "translate":
                 show_different_choices(page)
+                page.click("#forest [data-do=fit]")
+                page.evaluate("document.activeElement.blur()")
             page.wait_for_timeout(500)
             page.screenshot(path=FIGURES / f"serve-{name}.png")
         chromium.close()

@@ -14,7 +14,7 @@ from toledo.view.text import SHADES
 
 FIELD, TOP, BOTTOM = 44.0, 8.0, 26.0
 BRANCHES, NAMES, LETTERS = 52.0, 118.0, 30.0
-WIDE, NARROW = 428.0, 270.0  # pixels for the fields of a row
+WIDE, NARROW = 368.0, 270.0  # pixels for the fields of a row
 MOST_NUMBERS = 24  # texts whose fields have their numbers written in them, and can be pressed
 LEAST_FIELD, SMALL_FIELD = 25.0, 9.0
 SPREAD = 2.5
