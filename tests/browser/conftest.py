@@ -14,13 +14,13 @@ from browsing import ARGUMENTS, WIDE, Visit, note_foreign, started
 
 import toledo
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: make test-browser")
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 WHEEL = os.environ.get("TOLEDO_WHEEL")  # the folder that a wheel was installed into
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: make test-browser")
     if BROWSER is None:
         pytest.skip("needs Chromium or Chrome")
     with playwright.sync_playwright() as running:
