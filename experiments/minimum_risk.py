@@ -412,8 +412,7 @@ class Bench(PairBench):
             if text in self.pair.tests:
                 statistics[text] = rows
         logging.info("  %s: %s", key["rule"], ", ".join(f"{name} {value:.2f}" for name, value in scores.items()))
-        if named:
-            scores["settings"] = rule_text(rule)
+        scores |= {"settings": rule_text(rule)} if named else {}
         effort, seconds = asdict(self.effort), {"training": run["seconds"]}
         self.stored.add(key, data=self.files, options=effort, seconds=seconds, scores=scores, statistics=statistics)
 
@@ -424,8 +423,19 @@ def _some(text: Text, chosen: NDArray[np.bool_]) -> Text:
 
 
 def tables(stored: Stored) -> dict[str, str]:
-    """One for each pair: each way to train and all rules."""
-    return {name: table_comparison(stored, name) for name in PAIRS}
+    """For each pair each way to train and all rules, and two-step training of all sizes."""
+    steps = {f"{name}, two-step": table_sizes(stored, name, "corpus, two-step") for name in PAIRS}
+    return {name: table_comparison(stored, name) for name in PAIRS} | steps
+
+
+def table_sizes(stored: Stored, name: str, condition: str) -> str:
+    """What some rules make of one way to train, with all sizes and seeds."""
+    rows = [
+        [rule, run["key"]["size"], run["key"]["seed"], *(f"{run['scores'][test]:.2f}" for test in PAIRS[name].tests)]
+        for rule in ("Viterbi", "MBR", SCALED)
+        for run in stored.find(pair=name, condition=condition, rule=rule)
+    ]
+    return markdown(["rule", "size", "seed", *PAIRS[name].tests], rows) if rows else ""
 
 
 def table_comparison(stored: Stored, name: str) -> str:

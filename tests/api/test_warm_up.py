@@ -21,7 +21,7 @@ from toledo.settings import Registry
 from toledo.tuning.settings import TUNERS
 
 ROOT = Path(__file__).parents[2]
-WITHOUT_KERNELS = {"text", "report", "list", "example-data", "warm-up"}
+WITHOUT_KERNELS = {"text", "report", "list", "example-data", "warm-up", "serve"}  # serve compiles before it is ready
 USED = {  # a package or module whose kernels each command uses
     "choose": "toledo.consensus",
     "tune-votes": "toledo.metrics.bleu",

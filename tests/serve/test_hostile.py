@@ -37,7 +37,7 @@ OVER = [
 
 @pytest.fixture(scope="module")
 def alone() -> Iterator[Client]:
-    with small_server(body_seconds=0.5) as server:
+    with small_server(body_seconds=3.0) as server:
         yield Client(server)
 
 

@@ -30,7 +30,7 @@ def strict() -> Iterator[Client]:
         "body": 0.01,
         "compare_body": 0.02,
     }
-    with small_server(**limits, body_seconds=0.3, threads=1) as server:
+    with small_server(**limits, body_seconds=2.0, threads=1) as server:
         yield Client(server)
 
 
@@ -119,7 +119,7 @@ def test_a_full_queue_says_when_to_come_back():
 
 
 def test_work_over_its_time_is_stopped():
-    with small_server(threads=1, seconds=0.2) as server:
+    with small_server(threads=1, seconds=1.5) as server:
         client = Client(server)
         problem = client.problem("/translate", LONG)
         assert problem["status"] == 504
@@ -156,8 +156,9 @@ def test_a_ceiling_that_nothing_fits_under_is_refused():
 
 
 def test_kept_forests_expire_and_make_room():
-    with small_server(keep=0.3, keep_seconds=0.5) as server:
-        client = Client(server)
+    with small_server(keep=0.3, keep_seconds=900.0) as server:
+        client, now = Client(server), [0.0]
+        server.engine.forests._clock = lambda: now[0]
         asked = {"segments": [SENTENCE], "keep": True}
         first = client.result("/translate", asked)["segments"][0]["forest"]["id"]
         assert client.post(f"{V1}/forests/{first}/decide", {}).status == 200
@@ -166,7 +167,7 @@ def test_kept_forests_expire_and_make_room():
         assert engine_of(client).forests.size <= 150_000
         assert client.post(f"{V1}/forests/{first}/decide", {}).status == 410
         last = client.result("/translate", asked)["segments"][0]["forest"]["id"]
-        time.sleep(0.6)
+        now[0] = 901.0
         assert client.post(f"{V1}/forests/{last}/decide", {}).status == 410
         assert client.get(f"{V1}/forests/{last}").status == 410
         assert engine_of(client).forests.size == 0

@@ -22,6 +22,7 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_conditions_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "experiments")  # where the script finds its neighbors
     conditions = runpy.run_path(str(ROOT / "experiments" / "minimum_risk.py"))["CONDITIONS"]
-    (named,) = re.findall(r'--conditions "([^"]*)"', PAGE.read_text(encoding="utf-8"))
-    for name in named.split(";"):
+    named = re.findall(r'--conditions "([^"]*)"', PAGE.read_text(encoding="utf-8"))
+    assert named
+    for name in ";".join(named).split(";"):
         assert name in conditions

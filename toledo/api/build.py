@@ -309,9 +309,10 @@ class _Builder:
         return float(self.judge.score(total))
 
     def refine(self, before: Path, place: Path) -> tuple[str, float]:
-        output = place.with_name(REFINED)
+        """Refine with weights of one half, so that the other half judges all iterations alike; then tune on each."""
+        output, halves = place.with_name(REFINED), self.halves(before)
         refined = refine(
-            before,
+            halves[0],
             *self.texts.train,
             tune=_given(self.texts.half(0)),
             dev=_given(self.texts.half(1)),
@@ -322,7 +323,7 @@ class _Builder:
             seed=self.seed,
             **self.common,
         )
-        score = self.tune_halves(output, place, {**self.settings.tuning, "rounds": ROUNDS_AGAIN}, self.halves(before))
+        score = self.tune_halves(output, place, {**self.settings.tuning, "rounds": ROUNDS_AGAIN}, halves)
         return f"{refined.settings.parameters}, {len(refined.iterations) - 1} iterations", score
 
     def rerank(self, before: Path, place: Path) -> tuple[str, float]:
