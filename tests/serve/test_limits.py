@@ -81,6 +81,16 @@ def test_a_connection_without_a_request_is_closed(strict: Client):
         assert sender.recv(1000) == b""
 
 
+def test_a_later_request_may_not_be_slower(strict: Client):
+    with socket.create_connection(("127.0.0.1", strict.port), timeout=30) as sender:
+        sender.sendall(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answer = b""
+        while not answer.endswith(b'{"live":true}'):
+            answer += sender.recv(1000)
+        sender.sendall(b"GET /health/live HTT")
+        assert sender.recv(1000).startswith(b"HTTP/1.1 408")
+
+
 def engine_of(client: Client) -> Engine:
     return client.server.engine
 

@@ -1,5 +1,7 @@
 """Who may ask: hosts, origins, tokens; and what every answer says to browsers."""
 
+from urllib.parse import quote
+
 import pytest
 from small_server import SENTENCE, V1, Client, small_server
 
@@ -66,7 +68,7 @@ def test_a_token_guards_data_and_work():
             assert client.post(path, ASKED).status == 401
         assert client.post(f"{V1}/translate", ASKED, authorization=bearer).status == 200
         assert client.get("/health/ready").status == 200
-        assert server.url.endswith(f"/#token={TOKEN}")
+        assert server.url.endswith(f"/#token={quote(TOKEN)}")
         assert TOKEN not in repr(server)
 
 

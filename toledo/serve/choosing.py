@@ -258,7 +258,7 @@ def read_line(line: str) -> SampledSegment:
 
 def _lines(text: str, problems: list[SkippedLine]) -> Iterator[SampledSegment]:
     """Yield the samples of each line of JSON, or of the lists of another format; lines that are wrong are left out."""
-    lines = text.splitlines()
+    lines = text.split("\n")  # other line ends may stand in strings of JSON
     first = next((line for line in lines if line.strip()), "")
     if not first.lstrip().startswith(("{", "[")):
         yield from map(_of_list, _other_lists(text))

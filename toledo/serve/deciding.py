@@ -1,4 +1,4 @@
-"""Decide on a forest by all rules asked for, with one list of texts for all of them."""
+"""Decide on a forest by all rules asked for; probabilities and expected scores are those of one list of texts."""
 
 from __future__ import annotations
 

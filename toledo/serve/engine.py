@@ -85,11 +85,15 @@ class Engine:
             self.failure = str(error)
             log.exception("the server does not become ready")
 
-    async def close(self) -> None:
-        """End: nothing new is accepted, and what runs may finish within its time."""
+    def begin_to_end(self) -> None:
+        """Stop jobs, and with them streams of their events."""
         self.closing, self.ready = True, False
         self._warming.cancel()
         self.jobs.close()
+
+    async def close(self) -> None:
+        """End: nothing new is accepted, and what runs may finish within its time."""
+        self.begin_to_end()
         await self.queue.close(self.limits.closing)
 
     def metrics_text(self) -> str:

@@ -10,12 +10,12 @@ import msgspec
 
 from toledo import __version__
 from toledo.serve.actions import ACTIONS, CHOOSE, FOREST, TRANSLATE, Action
+from toledo.serve.api import PREFIX
 from toledo.serve.names import FOREST_RULES, LIST_RULES
 from toledo.serve.streams import NDJSON, PICTURES
 from toledo.serve.types import Choosing
 from toledo.serve.work_types import JobStarted, Problem
 
-PREFIX = "/api/v1"
 VERSION = "3.1.0"
 REFERENCE = "#/components/schemas/{name}"
 ERRORS = {

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from socket import socket
 from typing import Any, TypeAlias
+from urllib.parse import quote
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -36,13 +38,26 @@ SHORTEST_TOKEN = 16
 LONGEST_HEADERS = 32_768
 
 
+class _EndingServer(uvicorn.Server):
+    """Tells the engine before it waits for connections to end: streams of events end only then."""
+
+    def __init__(self, engine: Engine, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._engine = engine
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        self._engine.begin_to_end()
+        await super().shutdown(sockets)
+
+
 class Server:
     """A server that runs in a thread of its own; `close` ends it, as does the end of a `with` block."""
 
     def __init__(self, engine: Engine, access: Access, listening: socket) -> None:
         self.engine, self.access, self._socket = engine, access, listening
         limits = engine.limits
-        self._server = uvicorn.Server(
+        self._server = _EndingServer(
+            engine,
             uvicorn.Config(
                 make_app(engine, access),
                 http=_protocol(limits.body_seconds),
@@ -56,7 +71,7 @@ class Server:
                 timeout_keep_alive=KEEP_ALIVE,
                 timeout_graceful_shutdown=int(limits.closing) or 1,
                 h11_max_incomplete_event_size=LONGEST_HEADERS,
-            )
+            ),
         )
         self._thread: threading.Thread | None = None
 
@@ -70,12 +85,12 @@ class Server:
         """Return the address of the first page, with the token if there is one."""
         host = str(self._socket.getsockname()[0])
         shown = f"[{host}]" if ":" in host else host
-        token = "" if self.access.token is None else f"#token={self.access.token}"
+        token = "" if self.access.token is None else f"#token={quote(self.access.token)}"
         return f"http://{shown}:{self.port}/{token}"
 
-    def run(self) -> None:
-        """Answer requests until a signal ends the process."""
-        log.info("%s", self.url)
+    def run(self, show_token: bool = False) -> None:
+        """Answer requests until a signal ends the process; a token that was made is shown once, here."""
+        log.info("%s", self.url if show_token else self.url.partition("#")[0])
         self._server.run(sockets=[self._socket])
 
     def start(self) -> Server:
@@ -145,14 +160,15 @@ def serve(
         raise InputError(
             f"a token of {len(token)} characters", argument="token", remedy=f"use {SHORTEST_TOKEN} or more"
         )
-    if token is None and not is_loopback(host):
+    made = token is None and not is_loopback(host)
+    if made:
         token = new_token()
     engine = Engine(named, tuned, [Path(one) for one in runs], limits, threads, demo)
     listening = _listen(host, port)
     access = Access.at(host, int(listening.getsockname()[1]), hosts, token)
     server = Server(engine, access, listening)
     if block:
-        server.run()
+        server.run(show_token=made)
         return server
     return server.start()
 
@@ -197,21 +213,28 @@ def _listen(host: str, port: int) -> socket:
 
 
 def _protocol(seconds: float) -> type[H11Protocol]:
-    """Return a protocol that closes connections on which no request begins within this time."""
+    """Return a protocol that closes connections whose requests do not get beyond their headers within this time."""
 
     class PatientProtocol(H11Protocol):
-        """Waits for the headers of the first request, but not forever."""
+        """Waits for the headers of each request, but not forever."""
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             self._patience = self.loop.call_later(seconds, self._impatient)
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.conn.their_state is not h11.IDLE:
+                self._patience.cancel()
+            elif self._patience.cancelled():
+                self._patience = self.loop.call_later(seconds, self._impatient)
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._patience.cancel()
             super().connection_lost(exc)
 
         def _impatient(self) -> None:
-            if getattr(self, "cycle", None) is None and not self.transport.is_closing():
+            if not self.transport.is_closing():
                 self.transport.write(b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n")
                 self.transport.close()
 

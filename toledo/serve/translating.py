@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from toledo.consensus.registry import make_rule
 from toledo.forest.forest import Forest
 from toledo.progress import silent
 from toledo.search.search import EncodedSentence, Translation, as_given
@@ -61,8 +60,7 @@ async def translate_segments(engine: Engine, request: TranslateRequest, call: Ca
     found = await engine.queue.run(call, search_work(engine, served, request), asked)
     call.check()
     engine.metrics.words += call.words
-    own = make_rule(served.rule)
-    scale = request.scale or served.model.scale or (own.forest_scale if own.has_scale else 1.0)
+    scale = request.scale or served.model.scale or 1.0
     weights = {name: served.model.weights[name] for name in served.model.features}
     return TranslateResult(
         model=served.name, weights={**weights, **request.weights}, scale=scale,
