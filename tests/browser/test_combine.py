@@ -69,7 +69,7 @@ def test_a_system_without_a_share_has_no_votes(visit: Any, tmp_path: Path) -> No
     assert all(one == pytest.approx(1, abs=0.01) for one in columns(page))
     assert "sits" in page.inner_text("#result .choice")
     page.click("#shares button:has-text('Reset')")
-    page.wait_for_selector("#shares:has-text('as tuned')")
+    page.wait_for_selector("#shares:has-text('equal shares')")
     assert page.inner_text("#result .choice") == before
 
 

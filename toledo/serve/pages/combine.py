@@ -175,13 +175,16 @@ def _shares(shown: ShownCombination) -> Markup:
     ]
     clear = "&".join(f"{quote(f'share.{name}')}=" for name in shown.result.systems)
     changed = bool(shown.asked.numbers("share."))
-    return card("Shares of systems", sliders(each), _reset(clear, changed), level=2, fold=True, open=True, id="shares")
+    start = "as tuned" if shown.asked.text("combination") else "equal shares"
+    return card(
+        "Shares of systems", sliders(each), _reset(clear, changed, start), level=2, fold=True, open=True, id="shares"
+    )
 
 
-def _reset(clear: str, changed: bool) -> Markup:
+def _reset(clear: str, changed: bool, start: str = "as tuned") -> Markup:
     return tag(
         "div",
-        tag("span", "changed by hand; all shares sum to 1" if changed else "as tuned", class_="note"),
+        tag("span", "changed by hand" if changed else start, class_="note"),
         button("Reset", "quiet", data_set=clear, disabled=not changed),
         class_="row spread",
     )
