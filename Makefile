@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: help demo test test-versions test-shipped check-wheel fuzz check format docs site bench experiments wheels clean
+.PHONY: help demo test test-browser test-versions test-shipped check-wheel fuzz check format docs site bench experiments wheels clean
 
 help: ## Show this list.
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/'
@@ -21,6 +21,13 @@ demo: $(READY) ## Run every part on the built-in sample: a table of scores, and 
 
 test: $(READY) ## Run all tests.
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+
+test-browser: $(READY) ## Run the tests of pages in Chromium, on a wheel; needs Chromium.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[browser]'
+	rm -rf build/lib build/browser
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/browser .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/browser/site build/browser/*.whl
+	TOLEDO_WHEEL=$(CURDIR)/build/browser/site PYTHONPATH=$(CURDIR)/build/browser/site $(BIN)/pytest tests/browser
 
 test-versions: $(READY) ## Run some tests on each Python at hand, with the oldest and the newest dependencies; TESTS=--full runs all.
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

@@ -90,10 +90,20 @@ def check_samples(engine: Engine, segments: Sequence[SampledSegment]) -> None:
         if len(one.samples) > limits.hypotheses:
             title = f"Segment {place + 1} has {len(one.samples)} hypotheses"
             too_large("too-many-hypotheses", title, f"At most {limits.hypotheses}.", f"/segments/{place}/hypotheses")
+        check_matrix(one.utilities, place)
     total = sum(len(one.samples) for one in segments)
     if total > limits.all_hypotheses:
         title, detail = f"The request has {total} hypotheses", f"At most {limits.all_hypotheses}."
         too_large("too-many-hypotheses", title, detail, "/segments")
+
+
+def check_matrix(utilities: Any, place: int) -> None:
+    """Refuse a matrix that is no list of rows of numbers of the same length."""
+    rows = [] if utilities is None else utilities
+    sizes = {len(row) if isinstance(row, list) else -1 for row in rows} if isinstance(rows, list) else {-1}
+    if len(sizes) > 1 or -1 in sizes:
+        detail = "Give a row of numbers for each hypothesis, all of the same length."
+        raise ServeError(422, "wrong-value", "The utilities are no matrix", detail, f"/segments/{place}/utilities")
 
 
 def make_list_rule(asked: Choosing) -> Rule:

@@ -105,8 +105,9 @@ def _search(served: ServedModel, request: DocumentsRequest, prepared: Preparatio
     state = search.start(document)
     course = _Course(job, request, prepared)
     result = search.run(state, steps=0)
-    start = result.best
+    start, sources = result.best, [list(part.words) for part in document.segments]
     course.tell(0, start)
+    job.result = found = _result(served, request, course, result, start, sources, model)
 
     def stop(now: DocumentState) -> bool:
         return job.call.cancelled
@@ -115,11 +116,11 @@ def _search(served: ServedModel, request: DocumentsRequest, prepared: Preparatio
         before = state.step
         result = search.run(state, steps=until - before, stop=stop)
         course.tell(state.step, result.best)
+        job.result = found = _result(served, request, course, result, start, sources, model)
         job.advance(state.step - before)
         if state.step < until:
             break
-    sources = [list(part.words) for part in document.segments]
-    return _result(served, request, course, result, start, sources, model)
+    return found
 
 
 def _stations(steps: int) -> Iterator[int]:
@@ -148,7 +149,7 @@ def _result(
         "" if result.steps >= request.steps else "stopped" if course.job.call.cancelled else "no change is possible"
     )
     return DocumentsResult(
-        model=served.name, sources=sources, steps=course.steps, start=values(start), now=values(best),
+        model=served.name, sources=sources, steps=list(course.steps), start=values(start), now=values(best),
         total=request.steps, terms=terms_of(model, sources, best.translations), bleu=_bleu(best), stopped=stopped,
     )  # fmt: skip
 

@@ -20,12 +20,14 @@ MOST_MARKS = 40  # points of a series; more are a line without marks
 class Series:
     """A named curve; one without a name is drawn thin and gray, as background.
 
-    `band` has what lies around some points, as from several runs: x, lower and upper end.
+    `band` has what lies around some points, as from several runs: x, lower and upper end. A curve that is not `ended`
+    is dashed.
     """
 
     name: str
     points: Sequence[tuple[float, float]]
     band: Sequence[tuple[float, float, float]] = ()
+    ended: bool = True
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Lines:
         levels = up.ticks()
         named = [one for one in self.series if one.name and one.points]
         right = (
-            min(max((text_width(one.name) for one in named), default=0.0) + 28, width * 0.34) if self.named else 10.0
+            min(max((text_width(one.name) for one in named), default=0.0) + 28, width * 0.34) if self.named else 24.0
         )
         left = 14 + max(map(text_width, tick_texts(levels)))
         unit = min((x for x in xs if x > 0), default=1.0)
@@ -105,7 +107,8 @@ def _curve(one: Series, place: int, across: Scale, up: Scale) -> Markup:
     known = [point for point in one.points if math.isfinite(point[1])]
     places = [(across.place(x), up.place(y)) for x, y in thinned(known, across)]
     marks = [_shape(place, *point, kind) for point in places] if len(one.points) <= MOST_MARKS else None
-    return tag("g", tag("title", one.name), tag("polyline", points=_path(places), class_=f"series {kind}"), marks)
+    line = f"series {kind}{'' if one.ended else ' running'}"
+    return tag("g", tag("title", one.name), tag("polyline", points=_path(places), class_=line), marks)
 
 
 def _all_points(one: Series) -> Iterator[tuple[float, float]]:

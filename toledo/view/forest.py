@@ -7,12 +7,12 @@ edge shows its posterior probability, lines are as strong as it, and the best de
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from toledo.view.layout import Box, Placement, Point, place
-from toledo.view.markup import Markup, tag
+from toledo.view.markup import Markup, join, tag
 from toledo.view.svg import Drawing, drawing, label, text_width
 
 RADIUS, DOT, LINE = 7.0, 3.0, 18.0
@@ -86,19 +86,23 @@ def _parts(
 ) -> Iterator[Markup]:
     """Yield lines first, so that labels and nodes lie above them; the best derivation above the others."""
     shown = [edge for edge in edges if edge.shown]
-    points: dict[int, list[tuple[int, int, list[Point]]]] = {}
+    centers = placement.centers
+    ends: dict[int, list[tuple[Point, bool, list[Point]]]] = {}
     for (start, end), path in zip(lines, placement.lines, strict=True):
-        points.setdefault(max(start, end), []).append((start, end, path))
+        ends.setdefault(max(start, end), []).append((centers[min(start, end)], start > end, path))
     numbered = sorted(enumerate(shown, start=nodes), key=lambda pair: (pair[1].best, pair[1].posterior or 0.0))
     for box, edge in numbered:
-        yield _group(edge, _edge_lines(edge, box, boxes, placement.centers, points.get(box, [])))
+        yield _group(edge, _edge_lines(edge, boxes[box], centers[box], ends.get(box, [])))
     for box, edge in numbered:
-        yield _group(edge, _edge_label(edge, boxes[box], placement.centers[box]))
+        yield _group(edge, _edge_label(edge, boxes[box], centers[box]))
     for node in range(nodes):
-        x, y = placement.centers[node]
-        yield tag("circle", cx=x, cy=y, r=RADIUS, class_="node")
-        if node == nodes - 1:
-            yield tag("circle", cx=x, cy=y, r=RADIUS - 3, class_="node")
+        yield _node(centers[node], node == nodes - 1)
+
+
+def _node(center: Point, is_goal: bool) -> Markup:
+    x, y = center
+    inner = tag("circle", cx=x, cy=y, r=RADIUS - 3, class_="node") if is_goal else None
+    return join(tag("circle", cx=x, cy=y, r=RADIUS, class_="node"), inner)
 
 
 def _group(edge: Drawn, parts: Iterable[Markup]) -> Markup:
@@ -106,20 +110,20 @@ def _group(edge: Drawn, parts: Iterable[Markup]) -> Markup:
 
 
 def _edge_lines(
-    edge: Drawn, box: int, boxes: list[Box], centers: list[Point], paths: list[tuple[int, int, list[Point]]]
+    edge: Drawn, box: Box, center: Point, ends: Iterable[tuple[Point, bool, list[Point]]]
 ) -> Iterator[Markup]:
+    """Yield the lines of an edge: `ends` are its nodes, whether each is its head, and the way to or from it."""
     strength = 0.5 if edge.posterior is None else math.sqrt(max(edge.posterior, 0.0))
-    side, rise = boxes[box].width / 2 if edge.label else DOT, _rise(edge)
-    x, y = centers[box]
-    for start, end, path in paths:
+    side, rise = box.width / 2 if edge.label else DOT, _rise(edge)
+    x, y = center
+    for node, is_head, path in ends:
         marker = None
-        if start == box:
-            tip = centers[end][0] - RADIUS - 1, path[-1][1]
+        if is_head:
+            tip = node[0] - RADIUS - 1, path[-1][1]
             points = [(x + side, y - rise), (path[0][0], y - rise), *path[1:-1], tip]
             marker = f"url(#{'best-' if edge.best else ''}arrow)"
         else:
-            ends = (path[-1][0], y - rise), (x - side, y - rise)
-            points = [(centers[start][0] + RADIUS, path[0][1]), *path[:-1], *ends]
+            points = [(node[0] + RADIUS, path[0][1]), *path[:-1], (path[-1][0], y - rise), (x - side, y - rise)]
         yield tag(
             "path", d=_curve(points), class_="line", stroke_width=1 + 2 * strength, opacity=0.35 + 0.65 * strength,
             marker_end=marker,
@@ -153,3 +157,39 @@ def _edge_label(edge: Drawn, box: Box, center: tuple[float, float]) -> Iterator[
         yield tag("circle", cx=x, cy=y, r=DOT, class_="dot")
     if edge.value:
         yield label(edge.value, x, y + ((LINE + 4) / 2 + 10 if edge.label else DOT + 10), "value")
+
+
+@dataclass(frozen=True)
+class PlacedDrawn:
+    """An edge with its place in a drawing: its box, the middle of it, a line from each tail, and one to its head."""
+
+    edge: Drawn
+    box: Box
+    center: Point
+    lines: Sequence[Sequence[Point]]
+
+
+def forest_window(
+    nodes: Mapping[int, Point], goal: int, edges: Sequence[PlacedDrawn], size: tuple[float, float], name: str
+) -> Markup:
+    """Return what a window shows of a placed forest; `size` is that of the whole drawing, `name` that of the forest.
+
+    Nodes are given by their numbers.
+    """
+    ranked = sorted(edges, key=lambda one: (one.edge.best, one.edge.posterior or 0.0))
+    return tag(
+        "svg",
+        tag("defs", _arrow("arrow"), _arrow("best-arrow")),
+        [_group(one.edge, _edge_lines(one.edge, one.box, one.center, _ends(one, nodes))) for one in ranked],
+        [_group(one.edge, _edge_label(one.edge, one.box, one.center)) for one in ranked],
+        [_node(center, number == goal) for number, center in nodes.items()],
+        class_="forest", role="img", aria_label=f"the likeliest {len(edges)} edges of the forest", data_width=size[0],
+        data_height=size[1], data_name=name, data_own="viewBox",
+    )  # fmt: skip
+
+
+def _ends(one: PlacedDrawn, nodes: Mapping[int, Point]) -> Iterator[tuple[Point, bool, list[Point]]]:
+    """Yield the nodes of an edge that are known, with the ways from its tails and to its head."""
+    for node, line in zip((*one.edge.tails, one.edge.head), one.lines, strict=False):
+        if node in nodes:
+            yield nodes[node], node == one.edge.head, list(line)

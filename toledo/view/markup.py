@@ -27,7 +27,7 @@ class Markup(str):
 Child: TypeAlias = "str | int | float | Iterable[Child] | None"
 
 
-def tag(name: str, *children: Child, **attributes: str | float | bool | None) -> Markup:
+def tag(name: str, /, *children: Child, **attributes: str | float | bool | None) -> Markup:
     """Return an element.
 
     `children` are markup, text, numbers, and lists of these; None is left out. In names of attributes a final

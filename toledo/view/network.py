@@ -8,7 +8,7 @@ from itertools import accumulate
 from string import ascii_letters
 
 from toledo.view.markup import Markup, join, tag
-from toledo.view.svg import drawing, label, text_width
+from toledo.view.svg import Drawing, drawing, label, text_width
 from toledo.view.text import shade
 
 NOTHING = "–"
@@ -68,16 +68,16 @@ def short_column(column: Sequence[ShownArc]) -> list[ShownArc]:
     return [*kept, ShownArc(f"+{len(rest)}", sum(one.votes for one in rest), tuple(systems), False, words)]
 
 
-def network(columns: Columns, systems: Sequence[str]) -> Markup:
-    """Return a network for a screen and for a phone, in rows that are as wide as either."""
+def network(columns: Columns, systems: Sequence[str], wide: float = WIDE) -> Markup:
+    """Return a network for a screen with that much room and for a phone, in rows that are as wide as either."""
     short = [short_column(column) for column in columns]
     return join(
         tag("div", [network_drawing(row, systems) for row in _rows(short, room, len(systems))], class_=f"plot {kind}")
-        for kind, room in (("wide", WIDE), ("narrow", NARROW))
+        for kind, room in (("wide", wide), ("narrow", NARROW))
     )
 
 
-def network_drawing(columns: Columns, systems: Sequence[str]) -> Markup:
+def network_drawing(columns: Columns, systems: Sequence[str]) -> Drawing:
     """Return the drawing of a network: the more votes a box has, the stronger its shade; the result is framed."""
     widths = [_column_width(column, len(systems)) for column in columns]
     lefts = list(accumulate((width + GAP for width in widths), initial=MARGIN))

@@ -25,13 +25,15 @@ class Page:
     """A page to which parts are added in order; notebooks show it.
 
     `note` is a line below the title. `script` is the text of one inline script, for pages that can be searched or
-    sorted; the page has to be readable without it. `theme` is for pictures of pages; readers have their own.
+    sorted; the page has to be readable without it. `theme` is for pictures of pages; readers have their own. `style` is
+    added to that of all pages.
     """
 
     title: str
     note: str = ""
     script: str = ""
     theme: Theme = ""
+    style: str = ""
     headings: list[str] = field(default_factory=list, init=False)
     _parts: list[Markup] = field(default_factory=list, init=False)
 
@@ -60,14 +62,18 @@ class Page:
             f'<!doctype html>\n<html lang="en"{theme}>\n<head>\n<meta charset="utf-8">\n'
             f"{tag('meta', http_equiv='Content-Security-Policy', content=self.policy)}\n"
             f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"{tag('title', self.title)}\n<style>{style_sheet()}</style>\n</head>\n"
+            f"{tag('title', self.title)}\n<style>{self._style}</style>\n</head>\n"
             f"{tag('body', body, script)}\n</html>\n"
         )
 
     @property
+    def _style(self) -> str:
+        return style_sheet() + self.style
+
+    @property
     def policy(self) -> str:
         """Return the policy of the page, for servers that send it as a header, too."""
-        return _policy(self.script)
+        return _policy(self.script, self._style)
 
     def save(self, path: str | Path) -> None:
         """Write the page atomically."""
@@ -79,16 +85,19 @@ class Page:
         return tag("iframe", srcdoc=self.html, width="100%", height=600)
 
 
-def card(heading: str, *parts: Child, note: Child = None, level: int = 3, fold: bool = False) -> Markup:
+def card(
+    heading: str, *parts: Child, note: Child = None, level: int = 3, fold: bool = False, **attributes: str | bool | None
+) -> Markup:
     """Return a card: a heading, a note beside it, and parts below.
 
-    `level` is 2 on a page without headings of its own. A card that is to `fold` is closed at first.
+    `level` is 2 on a page without headings of its own. A card that is to `fold` is closed at first, unless it is given
+    `open`.
     """
     body = tag("div", *parts, class_="body")
     beside = tag("span", note, class_="note") if note else None
     if fold:
-        return tag("details", tag("summary", heading, " ", beside), body, class_="card")
-    return tag("section", tag("header", tag(f"h{level}", heading), beside), body, class_="card")
+        return tag("details", tag("summary", heading, " ", beside), body, class_="card", **attributes)
+    return tag("section", tag("header", tag(f"h{level}", heading), beside), body, class_="card", **attributes)
 
 
 def columns(*parts: Markup) -> Markup:
@@ -108,12 +117,11 @@ def style_sheet() -> str:
     return "".join(folder.joinpath(name).read_text(encoding="utf-8") for name in ("workbench.css", "drawings.css"))
 
 
-def _policy(script: str) -> str:
+def _policy(script: str, style: str) -> str:
     """Return a policy under which a browser applies our style and script, known by their digests, and nothing else."""
     scripts = f"script-src {_digest(script)}; " if script else ""
     return (
-        f"default-src 'none'; style-src {_digest(style_sheet())}; {scripts}img-src data:; base-uri 'none';"
-        " form-action 'none'"
+        f"default-src 'none'; style-src {_digest(style)}; {scripts}img-src data:; base-uri 'none'; form-action 'none'"
     )
 
 

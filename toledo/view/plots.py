@@ -16,7 +16,7 @@ from toledo.view.axes import Frame, Scale, tick_texts, ticks, value_range, with_
 from toledo.view.markup import Child, Markup, join, tag
 from toledo.view.svg import Drawing, drawing, label, shortened, text_width
 from toledo.view.tables import Rows, fixed, table
-from toledo.view.text import SegmentLink, linked
+from toledo.view.text import ChoiceLink, SegmentLink, linked
 
 WIDE, HALF, THIRD, NARROW = 720, 600, 390, 330  # pixels: alone, in one of two or three columns, and on a phone
 MOST_ROWS = 100  # of the table behind a plot
@@ -67,7 +67,7 @@ class Histogram:
     right: str = ""
     height: int = 220
     names: Sequence[str] = ()
-    links: Sequence[SegmentLink | None] = ()
+    links: Sequence[SegmentLink | ChoiceLink | None] = ()
 
     def draw(self, width: int) -> Drawing:
         """Return the plot as SVG of some width."""
@@ -83,7 +83,9 @@ class Histogram:
             )
             fits = count and text_width(f"{count:,}") <= step + 4
             above = label(f"{count:,}", x + step / 2, bottom - size - 5, "middle") if fits else None
-            columns.append(linked((column, above), self.links[place] if self.links else None))
+            link = self.links[place] if self.links else None
+            room = _target(x, top - 18, step, bottom - top + 36) if link else None
+            columns.append(linked((room, column, above), link))
         every = math.ceil((max(map(text_width, self.labels), default=0.0) + 8) / step)
         names = [
             label(name, 5 + (place + 0.5) * step, bottom + 16, "middle")
@@ -135,7 +137,7 @@ class Dot:
     high: float | None = None
     note: str = ""
     kind: Kind = ""
-    link: SegmentLink | None = None
+    link: SegmentLink | ChoiceLink | None = None
 
 
 @dataclass(frozen=True)
@@ -168,10 +170,16 @@ class Dots:
             None if self.baseline is None else _upright(across.place(self.baseline), frame),
             [
                 (
-                    linked(label(shortened(one.name, names - 8), 0, y + 4, "strong", one.name), one.link),
                     label(one.note, names + notes, y + 4, "end"),
                     tag("line", x1=across.start, x2=across.end, y1=y, y2=y, class_="axis"),
-                    linked(interval(one, across, y), one.link),
+                    linked(
+                        (
+                            _target(0.0, y - ROW / 2, width, ROW) if one.link else None,
+                            label(shortened(one.name, names - 8), 0, y + 4, "strong", one.name),
+                            interval(one, across, y),
+                        ),
+                        one.link,
+                    ),
                     label(text, width, y + 4, "end strong"),
                 )
                 for one, text, y in zip(
@@ -192,6 +200,11 @@ class Dots:
             ]
             for one in self.dots
         ]
+
+
+def _target(x: float, y: float, width: float, height: float) -> Markup:
+    """Return an invisible box, so that a small mark is easy to press."""
+    return tag("rect", x=x, y=y, width=width, height=height, class_="target")
 
 
 def interval(dot: Dot, across: Scale, y: float) -> Markup:

@@ -49,6 +49,18 @@ def label(text: Child, x: float, y: float, class_: str | None = None, title: str
     return tag("text", text, tag("title", title) if title else None, x=x, y=y, class_=class_)
 
 
+def signed_bar(share: float, width: int = 100, height: int = 12) -> Markup:
+    """Return a small bar from zero in the middle, to the left for losses and to the right for gains, at most half."""
+    middle = width / 2
+    size = (middle - 2) * min(abs(share), 1.0)
+    kind, x = ("less", middle - size) if share < 0 else ("more", middle)
+    return tag(
+        "svg", tag("rect", x=x, y=1, width=size, height=height - 2, class_=kind),
+        tag("line", x1=middle, x2=middle, y1=0, y2=height, class_="zero"), width=width, height=height,
+        viewBox=f"0 0 {width} {height}", preserveAspectRatio="none", aria_hidden="true",
+    )  # fmt: skip
+
+
 def text_width(text: str, size: float = SIZE) -> float:
     """Estimate how wide a text is in a drawing, with marks for what cannot be seen."""
     text = visible(text)

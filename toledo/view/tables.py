@@ -30,11 +30,18 @@ def shown(value: Cell) -> str:
 
 
 def table(
-    header: Sequence[Child], rows: Rows, *, description: str = "table", optional: Collection[int] = (), best: int = -1
+    header: Sequence[Child],
+    rows: Rows,
+    *,
+    description: str = "table",
+    optional: Collection[int] = (),
+    best: int = -1,
+    picks: Sequence[str] = (),
 ) -> Markup:
     """Return a table that scrolls if it is wider than the screen.
 
     Cells are text, numbers or markup. Columns named in `optional` are left out on a phone; row `best` stands out.
+    `picks` are the choices that rows make when they are selected, `name=value`; then `best` is the selected one.
     """
     numeric = [
         bool(rows) and all(_is_number(row[place]) or row[place] in ("", None) for row in rows)
@@ -45,7 +52,10 @@ def table(
     body = [
         (
             tag(
-                "tr", [_cell(*pair) for pair in zip(row, kinds, strict=True)], class_="best" if place == best else None
+                "tr",
+                [_cell(*pair) for pair in zip(row, kinds, strict=True)],
+                class_=" ".join(["pick"] * bool(picks) + ["best"] * (place == best)) or None,
+                **(_pick(picks[place], place == best) if picks else {}),
             ),
             "\n",
         )
@@ -62,6 +72,10 @@ def wide(part: Child, description: str, class_: str = "scroll") -> Markup:
 def facts(pairs: Sequence[tuple[str, Child]]) -> Markup:
     """Return the few figures that matter most, large, each below its name."""
     return tag("dl", [tag("div", tag("dt", name), tag("dd", value)) for name, value in pairs], class_="facts")
+
+
+def _pick(choice: str, selected: bool) -> dict[str, str | int]:
+    return {"data_set": choice, "tabindex": 0, "aria_selected": "true" if selected else "false"}
 
 
 def _cell(value: Cell, kind: str | None) -> Markup:

@@ -69,11 +69,20 @@ class SegmentLink(NamedTuple):
     name: str
 
 
-def linked(part: Child, link: SegmentLink | None) -> Markup:
+class ChoiceLink(NamedTuple):
+    """Makes a choice on a page of the server, such as a filter; `choice` is `name=value`."""
+
+    choice: str
+    name: str
+
+
+def linked(part: Child, link: SegmentLink | ChoiceLink | None) -> Markup:
     """Return a part that leads to segments, or the part alone if there is no link."""
-    return (
-        join(part) if link is None else tag("a", part, href=f"#{link.place}", data_show=link.mark, data_name=link.name)
-    )
+    if link is None:
+        return join(part)
+    if isinstance(link, ChoiceLink):
+        return tag("a", part, href="#list", data_set=link.choice, aria_label=link.name)
+    return tag("a", part, href=f"#{link.place}", data_show=link.mark, data_name=link.name)
 
 
 class SpacedWord(str):
