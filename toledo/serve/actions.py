@@ -153,7 +153,6 @@ class Action(Generic[Q, R]):
     request: type[Any] | None
     result: type[Any]
     status: int = 200
-    large: bool = False  # its body may have the size of a comparison
 
 
 ABOUT = Action("GET", "/about", about, None, AboutResult)
@@ -164,7 +163,7 @@ FOREST = Action("GET", "/forests/{id}", forest_window, ForestRequest, ForestWind
 CHOOSE = Action("POST", "/choose", choose, ChooseRequest, ChooseResult)
 COMBINE = Action("POST", "/combine", combine, CombineRequest, CombineResult)
 DOCUMENTS = Action("POST", "/documents", documents, DocumentsRequest, JobStarted, status=202)
-COMPARE = Action("POST", "/compare", compare, CompareRequest, JobStarted, status=202, large=True)
+COMPARE = Action("POST", "/compare", compare, CompareRequest, JobStarted, status=202)
 COMPARE_SCORES = Action("GET", "/compare/{id}/scores", compare_scores, ScoresRequest, ScoresResult)
 COMPARE_SEGMENTS = Action("GET", "/compare/{id}/segments", compare_segments, SegmentsRequest, SegmentsResult)
 COMPARE_PLOT = Action("GET", "/compare/{id}/plots/{kind}", compare_plot, PlotRequest, PlotResult)

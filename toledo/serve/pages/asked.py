@@ -74,7 +74,13 @@ class ViewRequest(Ask, frozen=True, kw_only=True):
     def lines(self, name: str) -> list[str]:
         """Return the lines of a text, or of the only file, that are not empty."""
         text = self.texts.get(name, "") or (self.files[0].text if len(self.files) == 1 else "")
-        return [line for line in text.splitlines() if line.strip()]
+        return [line for line in lines_of(text) if line.strip()]
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a file as all readers of Toledo see them: other separators of Unicode are part of a line."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return lines[:-1] if not lines[-1] else lines
 
 
 class View(Answer, frozen=True, kw_only=True):

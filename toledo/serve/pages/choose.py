@@ -11,7 +11,7 @@ import msgspec
 from toledo.serve import actions
 from toledo.serve.call import Call
 from toledo.serve.engine import Engine
-from toledo.serve.pages.asked import View, ViewRequest, parts
+from toledo.serve.pages.asked import View, ViewRequest, lines_of, parts
 from toledo.serve.pages.examples import example_button
 from toledo.serve.pages.standalone import standalone
 from toledo.serve.types import ChooseRequest, ChooseResult, ChooseSegment, ChosenSegment, SkippedLine
@@ -150,7 +150,7 @@ def _request(asked: ViewRequest, text: str) -> ChooseRequest:
         return ChooseRequest(responses=responses, **how)
     if text.lstrip()[0] in '{["':
         return ChooseRequest(text=text, **how)
-    lines: list[Any] = [line for line in text.splitlines() if line.strip()]
+    lines: list[Any] = [line for line in lines_of(text) if line.strip()]
     utilities = _matrix(asked.texts.get("utilities", ""))
     return ChooseRequest(segments=[ChooseSegment(hypotheses=lines, utilities=utilities)], **how)
 
@@ -169,7 +169,7 @@ def _responses(text: str) -> list[dict[str, Any]] | None:
 
 def _matrix(text: str) -> list[list[float]] | None:
     """Read a matrix of numbers; what is not a number is refused by the library, which names its place."""
-    rows = [line.replace(",", " ").split() for line in text.splitlines() if line.strip()]
+    rows = [line.replace(",", " ").split() for line in lines_of(text) if line.strip()]
     return msgspec.convert(rows, list[list[float]], strict=False) if rows else None
 
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from toledo.serve import actions
 from toledo.serve.call import Call
 from toledo.serve.engine import Engine
-from toledo.serve.pages.asked import NamedText, View, ViewRequest, parts
+from toledo.serve.pages.asked import NamedText, View, ViewRequest, lines_of, parts
 from toledo.serve.pages.examples import example_button
 from toledo.serve.pages.given_files import file_table, roles_of
 from toledo.serve.pages.standalone import standalone
@@ -121,8 +121,8 @@ def _request(asked: ViewRequest) -> CombineRequest | None:
     if len(systems) < 2:
         return None
     return CombineRequest(
-        systems={one.name: one.text.splitlines() for one in systems},
-        references=references[0].text.splitlines() if references else None,
+        systems={one.name: lines_of(one.text) for one in systems},
+        references=lines_of(references[0].text) if references else None,
         combination=asked.text("combination") or None,
         shares=asked.numbers("share."),
         weights=asked.numbers("weight."),

@@ -12,7 +12,7 @@ from toledo.reports.scores import Difference, ScoreTable, SystemScores, scores
 from toledo.serve import actions
 from toledo.serve.call import Call
 from toledo.serve.engine import Engine
-from toledo.serve.pages.asked import NamedText, View, ViewRequest, parts
+from toledo.serve.pages.asked import NamedText, View, ViewRequest, lines_of, parts
 from toledo.serve.pages.examples import example_button
 from toledo.serve.pages.given_files import file_table, roles_of
 from toledo.serve.pages.standalone import standalone
@@ -96,10 +96,10 @@ def _request(asked: ViewRequest) -> CompareRequest | None:
     systems, references = by_role["system"], by_role["reference"]
     if len(systems) < 2 or not references:
         return None
-    sources = by_role["source"][0].text.splitlines() if by_role["source"] else None
+    sources = lines_of(by_role["source"][0].text) if by_role["source"] else None
     return CompareRequest(
-        systems={one.name: one.text.splitlines() for one in systems},
-        references=[one.text.splitlines() for one in references],
+        systems={one.name: lines_of(one.text) for one in systems},
+        references=[lines_of(one.text) for one in references],
         sources=sources,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from toledo.serve.pages.asked import ViewRequest
+from toledo.serve.pages.asked import ViewRequest, lines_of
 from toledo.view.controls import button, select
 from toledo.view.markup import Markup, tag
 from toledo.view.tables import Cell, table
@@ -34,7 +34,7 @@ def file_table(asked: ViewRequest, roles: Mapping[str, str]) -> Markup:
     """Return the files with what each of them is, and a way to add some."""
     chosen = roles_of(asked, roles)
     rows: list[list[Cell]] = [
-        [one.name, len(one.text.splitlines()), _role(one.name, roles, chosen[one.name])] for one in asked.files
+        [one.name, len(lines_of(one.text)), _role(one.name, roles, chosen[one.name])] for one in asked.files
     ]
     field = tag("input", type="file", multiple=True, aria_label="Add files")
     add = tag("label", "Add files", field, class_="button main" if not rows else "button")

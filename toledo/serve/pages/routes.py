@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from toledo.serve.actions import Action
-from toledo.serve.api import endpoint
+from toledo.serve.api import endpoint, failed
 from toledo.serve.call import Call
 from toledo.serve.engine import Engine
 from toledo.serve.pages import choose, combine, compare, documents, runs, translate
@@ -91,7 +91,7 @@ def _frame(page: PageParts) -> Callable[[Request], Awaitable[Response]]:
 
 
 def _view(name: str, page: PageParts) -> Callable[[Request], Awaitable[Response]]:
-    action: Action[Any, Any] = Action("POST", f"/view/{name}", page.parts, ViewRequest, View, large=True)
+    action: Action[Any, Any] = Action("POST", f"/view/{name}", page.parts, ViewRequest, View)
     draw = endpoint(action, _as_html, _as_alert)
 
     async def handle(request: Request) -> Response:
@@ -121,7 +121,7 @@ async def _static(request: Request) -> Response:
     """Return one of our files: names are known, nothing else is looked for."""
     name = request.path_params["name"]
     if name not in STYLES + SCRIPTS:
-        raise ServeError(404, "no-such-file", "There is no such file")
+        return failed(ServeError(404, "no-such-file", "There is no such file"), request)
     return Response(_file(name), media_type=f"{MEDIA[name.rpartition('.')[2]]}; charset=utf-8")
 
 

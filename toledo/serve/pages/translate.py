@@ -134,6 +134,8 @@ async def parts_of(engine: Engine, asked: ViewRequest, call: Call, path: dict[st
         return parts(*nothing(*PARTS), _start(engine))
     place = asked.place("segment", len(texts) + 1, 1) - 1
     shown = await _analyzed(engine, asked, call, about, texts, max(place, 0))
+    if not shown.segment.choices:
+        raise ServeError(422, "no-translation", "The model has no translation of this sentence")
     if asked.save == "nbest":
         return _saved_list(shown)
     drawn = _changing(shown)
