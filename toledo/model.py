@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
@@ -112,8 +112,11 @@ class PhraseModel:
         """Return the same model with other weights."""
         return replace(self, weights=weights)
 
-    def save(self, directory: str | Path, keep: str = "") -> None:
-        """Write a directory atomically; an older one is replaced, except for its folder `keep`."""
+    def save(self, directory: str | Path, keep: str = "", more: Callable[[Path], object] | None = None) -> None:
+        """Write a directory atomically; an older one is replaced, except for its folder `keep`.
+
+        `more` may write more into the new directory before it is in its place.
+        """
         content = {
             "format": SEVERAL_TABLES if self.table.parts else FORMAT,
             "signature": self.signature,
@@ -126,7 +129,7 @@ class PhraseModel:
             **({} if self.preparation == TOKENIZED else {"text": self._text_table()}),
             **self.weights.to_table(),
         }
-        storage.save(directory, DESCRIPTION, content, self._arrays(), keep)
+        storage.save(directory, DESCRIPTION, content, self._arrays(), keep, more)
 
     def _arrays(self) -> Arrays:
         parts: dict[str, Mapping[str, NDArray[Any]]] = {

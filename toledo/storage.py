@@ -10,7 +10,7 @@ import hashlib
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,16 +34,23 @@ DAMAGE = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, T
 
 
 def save(
-    directory: str | Path, description: str, content: Mapping[str, Any], arrays: Mapping[str, Array], keep: str = ""
+    directory: str | Path,
+    description: str,
+    content: Mapping[str, Any],
+    arrays: Mapping[str, Array],
+    keep: str = "",
+    more: Callable[[Path], object] | None = None,
 ) -> None:
     """Write a directory atomically; the file `description` (say, model.toml) holds `content` and the manifest.
 
-    A folder `keep` of an older directory stays.
+    A folder `keep` of an older directory stays. `more` may write more into the new directory before it is in its place.
     """
     with atomic_directory(directory, description, keep) as new:
         manifest = {name: _save_array(new / f"{name}.npy", array) for name, array in sorted(arrays.items())}
         text = tomli_w.dumps({**content, "arrays": manifest})
         (new / description).write_text(text, encoding="utf-8")
+        if more is not None:
+            more(new)
 
 
 def load(directory: str | Path, description: str) -> tuple[Table, dict[str, Array]]:

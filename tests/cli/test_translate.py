@@ -119,8 +119,12 @@ def test_the_default_scale_of_samples_follows_the_norm_of_the_weights(model: Pat
         norm = norm_of(replace(weights, values_by_name=larger), list(weights))
         assert f"sampling at scale {4 / norm:.3g}" in result.stderr
         assert "R-hat above 1.05: " in result.stderr
-        found.append([line.split(" ||| ")[:3] for line in lists.read_text().splitlines()])
-    assert found[0] == found[1]
+        found.append([line.split(" ||| ")[1:3] for line in lists.read_text().splitlines()])
+    for (text, features), (same_text, larger_features) in zip(*found, strict=True):
+        shared, base = features.split(" base= ")
+        same_shared, larger_base = larger_features.split(" base= ")
+        assert (text, shared) == (same_text, same_shared)
+        assert float(larger_base) == pytest.approx(8 * float(base), rel=1e-5)  # what makes scores those of the samples
 
 
 def test_weights_of_itg_search_are_reported_with_other_searches(model: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from toledo.errors import InputError
 from toledo.forest.assemble import join
 from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.forest import Forest
@@ -222,5 +223,5 @@ def test_two_sweeps_over_pieces_give_what_single_steps_give(matched: MatchedFore
 def test_weights_that_are_too_large_are_refused() -> None:
     forest = from_nbest([ListEntry(["a"], {"x": 1e30}), ListEntry(["b"], {"x": -1.0})], ["x"], Vocabulary())
     matched = match(localize(forest, np.zeros(forest.edges), 4), [[["a"]]])
-    with pytest.raises(ValueError, match="too large"):
+    with pytest.raises(InputError, match=r"the weight of x is 1e\+300"):
         CoBLEU().value_and_gradient(matched, {"x": 1e300})

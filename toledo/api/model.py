@@ -23,7 +23,6 @@ from toledo.compiled.kernels import map_chunks
 from toledo.consensus.registry import make_rule, make_search_rule, rule_text
 from toledo.consensus.rule import Rule, check_scale
 from toledo.errors import InputError, ModelError
-from toledo.files import atomic_directory
 from toledo.forest.assemble import prune_to_density
 from toledo.forest.forest import Forest
 from toledo.formats.docent import import_docent, read_docent_config
@@ -389,12 +388,9 @@ class Model:
         scale = {} if self.scale is None else {"scale": self.scale}
         table = {} if name == DEFAULT_RULE else {"name": name, **scale}
         model = replace(self.phrase_model, rule=table)
-        if self.reranker is None:
-            model.save(path)
-            return
-        with atomic_directory(path, DESCRIPTION) as new:  # its rule was chosen with the reranker: both or none
-            model.save(new)
-            self.reranker.save(new / RERANKING)
+        reranker = self.reranker
+        more = None if reranker is None else lambda new: reranker.save(new / RERANKING)
+        model.save(path, more=more)  # its rule was chosen with the reranker: both or none
 
     def export(self, path: str | Path, *, format: str = "moses", filter: Texts | None = None) -> None:  # noqa: A002
         """Write the model for Moses; with `filter`, only phrase pairs whose source occurs in these texts."""
