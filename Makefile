@@ -41,7 +41,7 @@ test-shipped: $(READY) ## Run all tests on the kernels in dist/ (see wheels), an
 	$(BIN)/python packaging/same_bits.py dist
 	$(BIN)/python packaging/test_shipped.py dist --numprocesses auto --dist loadfile
 
-fuzz: $(READY) ## Run the property tests on new random examples, five times as many.
+fuzz: $(READY) ## Run the property tests on new random examples, ten times as many.
 	TOLEDO_PROPERTY_TESTS=fuzz $(BIN)/python -m pytest --numprocesses auto --dist loadfile -m hypothesis
 
 check: $(READY) ## Lint, types, import layers.

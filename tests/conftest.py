@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# `make test` tries the same examples each time, so that it fails only because of a change; `make fuzz` tries new ones.
-# There is no deadline, because compilation makes the first example slow.
-settings.register_profile("repeatable", deadline=None, derandomize=True)
+# `make test` tries the same examples each time, so that it fails only because of a change; `make fuzz` tries new ones,
+# and many more. There is no deadline, because compilation makes the first example slow.
+settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("fuzz", deadline=None, max_examples=500, print_blob=True)
 settings.load_profile(os.environ.get("TOLEDO_PROPERTY_TESTS", "repeatable"))
 
