@@ -1,5 +1,6 @@
 """Limits: sizes, time, places in the queue, memory; work that nobody wants any more is stopped."""
 
+import asyncio
 import http.client
 import json
 import socket
@@ -219,7 +220,7 @@ def answers(client: Client) -> bool:
 
 def test_a_server_that_is_not_ready_says_so(monkeypatch: pytest.MonkeyPatch):
     async def never(engine: Engine) -> None:
-        raise RuntimeError("kernels cannot be compiled")
+        await asyncio.Event().wait()
 
     monkeypatch.setattr("toledo.serve.warming.warm_up", never)
     monkeypatch.setattr(Server, "start", lambda self: [self._begin(), self][-1])
@@ -229,3 +230,12 @@ def test_a_server_that_is_not_ready_says_so(monkeypatch: pytest.MonkeyPatch):
         assert client.get("/health/ready").status == 503
         assert client.post(f"{V1}/translate", {"segments": [SENTENCE]}).status == 503
         assert client.post("/RPC2", b"<methodCall/>").status == 503
+
+
+def test_a_server_that_cannot_become_ready_ends(monkeypatch: pytest.MonkeyPatch):
+    async def fail(engine: Engine) -> None:
+        raise RuntimeError("kernels cannot be compiled")
+
+    monkeypatch.setattr("toledo.serve.warming.warm_up", fail)
+    with pytest.raises(RunError, match="does not become ready: kernels cannot be compiled"):
+        small_server()
